@@ -8,7 +8,7 @@ use super::scaling::{FEWEST_SIZES_AMDAHL, Observation, Unit, fit, sentence};
 use crate::record::{
     Bottleneck, FEWEST_ROUNDS, LoadRecord, RunRecord, Scaling, ScalingRecord, TargetRecord,
 };
-use crate::text::count;
+use crate::text::counted;
 
 /// Unit of the sizes of a curve.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,18 +43,18 @@ pub fn curves_of_run(record: &RunRecord) -> Vec<ScalingRecord> {
     }
     let users = || record.targets.iter().map(|target| target.users);
     let has_users = users().min() != users().max();
-    let name = |target: &TargetRecord, counted: Counted| {
+    let name = |target: &TargetRecord, by: Counted| {
         let mut name = target.target.clone();
-        if counted == Counted::Replicas && target.server.workers > 1 {
+        if by == Counted::Replicas && target.server.workers > 1 {
             name += &format!(" ×{}", target.server.workers);
         }
-        if counted == Counted::ServerWorkers
+        if by == Counted::ServerWorkers
             && let Some(replicas) = target.server.replicas
         {
-            name += &format!(", {} replicas", count(replicas.into()));
+            name += &format!(", {}", counted(replicas.into(), "replica"));
         }
         if has_users {
-            name += &format!(", {} users", count(target.users.into()));
+            name += &format!(", {}", counted(target.users.into(), "user"));
         }
         name
     };

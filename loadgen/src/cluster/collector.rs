@@ -226,7 +226,7 @@ mod tests {
                 phase: Phase::Hold,
                 second: number,
                 steps: vec![counts],
-                flows: Vec::new(),
+                ..Interval::default()
             }],
         }
     }

@@ -13,7 +13,7 @@ use crate::measure::{GrowingSeries, Timeline};
 use crate::record::StoppedEarly;
 use crate::report::Progress;
 use crate::scenario::LoadLevel;
-use crate::text::{count, rate};
+use crate::text::{counted, rate};
 
 /// Observer that shows an experiment on the terminal.
 pub(super) struct TerminalProgress<'a> {
@@ -92,7 +92,8 @@ impl Observe for TerminalProgress<'_> {
             }
             Event::Expected(rounds, each) => progress.expect(*rounds, *each),
             Event::RoundBegan(Begun { name, plan, .. }) => {
-                progress.round_started(name);
+                let steps = plan.scenario.steps.iter().map(|step| step.name.clone());
+                progress.round_started(name, &steps.collect::<Vec<_>>());
                 self.round = Some(Round::new(plan));
             }
             Event::LoadStarted(start) => {
@@ -130,8 +131,7 @@ fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
 
 fn in_words(load: LoadLevel) -> String {
     match load {
-        LoadLevel::Users(1) => "1 user".to_owned(),
-        LoadLevel::Users(users) => format!("{} users", count(users.into())),
+        LoadLevel::Users(users) => counted(users.into(), "user"),
         LoadLevel::Rate(per_s) => format!("{} requests/s planned", rate(per_s)),
     }
 }

@@ -2,7 +2,7 @@
 //! under each number of users.
 
 use crate::scenario::Limits;
-use crate::text::count;
+use crate::text::counted;
 
 /// Suffix of a target's name in the second measurement, if a target is compared with itself.
 pub const AGAIN: &str = " (again)";
@@ -70,9 +70,9 @@ pub fn product(targets: &[String], numbers: &Numbers) -> Vec<Contender> {
     let workers_of = |n: u32| (server_workers.len() > 1).then(|| format!(" ×{n}"));
     let replicas_of = |n: Option<u32>| {
         let n = n.filter(|_| replicas.len() > 1)?;
-        Some(format!(", {n} {}", if n == 1 { "replica" } else { "replicas" }))
+        Some(format!(", {}", counted(n.into(), "replica")))
     };
-    let users_of = |n: u32| (users.len() > 1).then(|| format!(", {} users", count(n.into())));
+    let users_of = |n: u32| (users.len() > 1).then(|| format!(", {}", counted(n.into(), "user")));
     let mut contenders = Vec::new();
     for (index, target) in targets.iter().enumerate() {
         for &server_workers in server_workers {

@@ -177,8 +177,8 @@ mod tests {
             counters: vec![answered],
             ..Counts::default()
         };
-        let interval =
-            |phase| Interval { phase, second: 0, steps: vec![counts.clone()], flows: Vec::new() };
+        let steps = vec![counts.clone()];
+        let interval = |phase| Interval { phase, steps: steps.clone(), ..Interval::default() };
         let intervals = vec![interval(Phase::RampUp), interval(Phase::Hold)];
         Snapshot { number: 0, intervals }
     }
@@ -225,9 +225,8 @@ mod tests {
             number: 0,
             intervals: vec![Interval {
                 phase: Phase::Hold,
-                second: 0,
                 steps: vec![failures(a), failures(b)],
-                flows: Vec::new(),
+                ..Interval::default()
             }],
         };
         let mut watch = FailFast::new(&scenario);
@@ -243,7 +242,8 @@ mod tests {
         let mut watch = FailFast::new(&scenario);
         watch.snapshot(0, &second(90, 0));
         let cut = Counts { cancelled: 10, unanswered: 10, ..Counts::default() };
-        let tail = Interval { phase: Phase::Tail, second: 1, steps: vec![cut], flows: Vec::new() };
+        let (phase, steps) = (Phase::Tail, vec![cut]);
+        let tail = Interval { phase, second: 1, steps, ..Interval::default() };
         watch.snapshot(0, &Snapshot { number: 1, intervals: vec![tail] });
         assert_eq!(watch.failed(), None);
         watch.round_over(0, Duration::from_secs(1));

@@ -43,10 +43,8 @@ mod tests {
     fn snapshot(refused: u64, reset: u64) -> Snapshot {
         let errors = [(ErrorKind::Connect, refused), (ErrorKind::Reset, reset)].into();
         let steps = vec![Counts { errors, ..Counts::default() }];
-        Snapshot {
-            number: 0,
-            intervals: vec![Interval { phase: Phase::Hold, second: 0, steps, flows: Vec::new() }],
-        }
+        let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
+        Snapshot { number: 0, intervals: vec![interval] }
     }
 
     #[test]

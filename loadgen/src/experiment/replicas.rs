@@ -4,6 +4,7 @@ use super::job::Job;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::scenario::HttpVersion;
+use crate::text::counted;
 
 /// Largest number of worker processes of all replicas of a target together. PostgreSQL accepts so
 /// many connections and some more.
@@ -32,8 +33,8 @@ pub fn check(job: &Job, lab: &Lab) -> Result<(), Failure> {
         let most = lab.balancer_connections();
         if u64::from(contender.users) > most {
             let message = format!(
-                "{name}: the load balancer serves at most {most} connections here, fewer than {} users",
-                contender.users
+                "{name}: the load balancer serves at most {most} connections here, fewer than {}",
+                counted(contender.users.into(), "user")
             );
             return refuse(
                 message,

@@ -5,6 +5,7 @@ use std::path::Path;
 use super::job::Job;
 use super::observe::{Event, Observers};
 use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, only_here};
+use crate::text::counted;
 
 /// Starts workers on this machine, or waits for workers on other hosts. `None` if this process
 /// generates the load. Workers on this machine write their logs into the folder `logs`.
@@ -20,7 +21,7 @@ pub(super) async fn gather(
             Cluster::gather(remote, tell).await.map(Some)
         }
         (None, Some(count)) => {
-            observers.tell(Event::Phase(&format!("starting {count} workers")));
+            observers.tell(Event::Phase(&format!("starting {}", counted(count.into(), "worker"))));
             let logs = Some(logs.to_owned());
             let workers = LocalWorkers { logs, ..LocalWorkers::new(count)? };
             Cluster::start(&workers, |_| {}).await.map(Some)

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::text::{count, precise};
+use crate::text::{counted, precise};
 
 /// Planned load, which is the same in each round.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -77,8 +77,7 @@ impl fmt::Display for LoadChangeRecord {
     /// Writes the change and its time: `200 users from second 12`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.users, self.rate_per_s) {
-            (Some(1), _) => f.write_str("1 user")?,
-            (Some(users), _) => write!(f, "{} users", count(users.into()))?,
+            (Some(users), _) => f.write_str(&counted(users.into(), "user"))?,
             (None, rate) => write!(f, "{} requests/s", precise(rate.unwrap_or_default()))?,
         }
         write!(f, " from second {}", self.second)

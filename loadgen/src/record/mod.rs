@@ -18,6 +18,7 @@ mod run;
 mod runs;
 mod scaling;
 mod sent;
+mod stage;
 mod target;
 mod threshold;
 mod verdict;
@@ -47,6 +48,7 @@ pub use runs::{
 };
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use sent::{SENT_FORM, SentRecord};
+pub use stage::StageResult;
 pub use target::{ServerRecord, ServerSize, TargetRecord};
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::bottleneck::Bottleneck;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
+use super::stage::StageResult;
 use crate::measure::{
     Connections, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
     Summary,
@@ -31,6 +32,10 @@ pub struct RoundRecord {
     /// has one request, and in records of earlier versions.
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
+    /// Results of each stage of the load that the round reached. Empty for a load without stages,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub stages: Vec<StageResult>,
     /// Sum of each counter (a number read from answers) over the hold, by the counter's name. Empty
     /// in records of earlier versions.
     #[serde(default)]

@@ -9,6 +9,7 @@ use super::flow::FlowRecord;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
+use super::stage::StageResult;
 use crate::measure::{Distribution, LatencySummary, ResourceRecord, Summary};
 
 /// Results of one target, under one number of server workers and users.
@@ -44,6 +45,10 @@ pub struct TargetRecord {
     /// has one request, and in records of earlier versions.
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
+    /// Results of each stage of the load in all whole rounds, which are the rounds that ran as
+    /// planned. Empty for a load without stages, and in records of earlier versions.
+    #[serde(default)]
+    pub stages: Vec<StageResult>,
     /// Latencies of the expected answers of each step, by the step's name, and of the expected
     /// iterations of each flow, by the flow's name: the same as in `steps` and `flows`. Empty in
     /// records of earlier versions.

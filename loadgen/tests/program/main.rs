@@ -40,6 +40,7 @@ mod proofs;
 mod replicas;
 mod rows;
 mod saved;
+mod stages;
 mod unlike;
 mod unused;
 mod url;

@@ -128,6 +128,11 @@ fn the_file_is_written_with_what_the_folder_contains() {
     insta::assert_snapshot!(written.said());
     insta::assert_snapshot!(fs::read_to_string(project.path("loadgen.toml")).unwrap());
     let listed = project.run(&["list"]);
-    assert!(listed.stdout.contains("flask on gunicorn"), "{}", listed.said());
+    assert_eq!(
+        listed.stdout,
+        "targets\n  shop               flask on gunicorn\n",
+        "{}",
+        listed.said()
+    );
     assert_eq!(project.run(&["init", "--targets"]).code, Some(2));
 }

@@ -105,7 +105,8 @@ impl GooseRound {
         let threads = tokio::runtime::Handle::current().metrics().num_workers();
         let scenario = &self.plan.scenario;
         let flows = if scenario.measures_iterations() { scenario.flows.len() } else { 0 };
-        let recorder = Recorder::new(gate.timeline(), scenario.steps.len(), flows, threads);
+        let recorder = Recorder::new(gate.timeline(), scenario.steps.len(), flows, threads)
+            .with_stages(scenario.load.stage_ends());
         let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {

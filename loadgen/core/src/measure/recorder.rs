@@ -4,17 +4,19 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::counts::Counts;
 use super::outcome::{Ending, Outcome};
-use super::series::{Interval, Snapshot, merge_steps};
+use super::series::{Interval, Place, Snapshot, merge_steps};
 use super::timeline::{Phase, Timeline};
 
 /// Counts requests while a round runs. Threads do not contend for locks: each thread has a separate
 /// shard, whose lock is otherwise taken only once a second, to drain the shard.
 pub struct Recorder {
     timeline: Timeline,
+    /// End of each stage of the load but the last.
+    stages: Vec<Instant>,
     steps: usize,
     flows: usize,
     shards: Box<[Mutex<Vec<Interval>>]>,
@@ -28,7 +30,16 @@ impl Recorder {
     #[must_use]
     pub fn new(timeline: Timeline, steps: usize, flows: usize, threads: usize) -> Self {
         let shards = (0..threads.max(1)).map(|_| Mutex::default()).collect();
-        Self { timeline, steps, flows, shards, drained: AtomicUsize::new(0) }
+        let stages = Vec::new();
+        Self { timeline, stages, steps, flows, shards, drained: AtomicUsize::new(0) }
+    }
+
+    /// Divides the round into the stages of a load. `ends` are the ends of all stages but the last,
+    /// counted from the end of the warm-up, in ascending order.
+    #[must_use]
+    pub fn with_stages(self, ends: impl IntoIterator<Item = Duration>) -> Self {
+        let measured = self.timeline.measured;
+        Self { stages: ends.into_iter().map(|end| measured + end).collect(), ..self }
     }
 
     /// Returns the round's timeline, which assigns each request to a phase and a second.
@@ -43,7 +54,8 @@ impl Recorder {
     pub fn record(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
-        self.interval(&mut self.shard(), phase, second).steps[outcome.step].record(outcome, ending);
+        let place = Place { phase, second, stage: self.stage(outcome.done) };
+        self.interval(&mut self.shard(), place).steps[outcome.step].record(outcome, ending);
     }
 
     /// Counts one iteration, as [`record`](Self::record) counts a request. The index of the outcome's
@@ -51,36 +63,38 @@ impl Recorder {
     pub fn record_iteration(&self, outcome: &Outcome<'_>) {
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
-        self.interval(&mut self.shard(), phase, second).flows[outcome.step].record(outcome, ending);
+        let place = Place { phase, second, stage: self.stage(outcome.done) };
+        self.interval(&mut self.shard(), place).flows[outcome.step].record(outcome, ending);
     }
 
     /// Counts a request of a stop step, which a user sends once after its last iteration. Such
     /// requests are counted separately from all others, at any end time.
     pub fn record_stop(&self, outcome: &Outcome<'_>) {
         let second = self.timeline.second(outcome.done);
-        self.interval(&mut self.shard(), Phase::Stop, second).steps[outcome.step]
-            .record(outcome, outcome.ending);
+        let place = Place { phase: Phase::Stop, second, stage: self.stage(outcome.done) };
+        self.interval(&mut self.shard(), place).steps[outcome.step].record(outcome, outcome.ending);
     }
 
     /// Counts a planned request of `step` that was not sent, because no user was free.
     pub fn unsent(&self, step: usize, counted: bool, planned: Instant) {
         let (phase, second) = self.timeline.place(counted, planned);
-        self.interval(&mut self.shard(), phase, second).steps[step].unsent += 1;
+        let place = Place { phase, second, stage: self.stage(planned) };
+        self.interval(&mut self.shard(), place).steps[step].unsent += 1;
     }
 
-    /// Returns the interval of a phase and a second in a shard, and creates the interval if necessary.
-    /// The interval is nearly always the last one of the shard.
-    fn interval<'a>(
-        &self,
-        shard: &'a mut Vec<Interval>,
-        phase: Phase,
-        second: u32,
-    ) -> &'a mut Interval {
-        let at = shard.iter().rposition(|i| (i.phase, i.second) == (phase, second));
+    /// Returns the number of the stage in which `at` lies, counted from 0.
+    fn stage(&self, at: Instant) -> u32 {
+        // A load has few stages, and most loads have none.
+        self.stages.partition_point(|end| *end <= at) as u32
+    }
+
+    /// Returns the interval at a place in a shard, and creates the interval if necessary. The interval
+    /// is nearly always the last one of the shard.
+    fn interval<'a>(&self, shard: &'a mut Vec<Interval>, place: Place) -> &'a mut Interval {
+        let at = shard.iter().rposition(|interval| interval.place() == place);
         let at = at.unwrap_or_else(|| {
             let none = |count| vec![Counts::default(); count];
-            let (steps, flows) = (none(self.steps), none(self.flows));
-            shard.push(Interval { phase, second, steps, flows });
+            shard.push(Interval::at(place, none(self.steps), none(self.flows)));
             shard.len() - 1
         });
         &mut shard[at]
@@ -105,11 +119,11 @@ impl Recorder {
     }
 
     fn take(&self, ready: impl Fn(&Interval) -> bool) -> Snapshot {
-        let mut merged: BTreeMap<(Phase, u32), [Vec<Counts>; 2]> = BTreeMap::new();
+        let mut merged: BTreeMap<Place, [Vec<Counts>; 2]> = BTreeMap::new();
         for shard in &self.shards {
             let taken: Vec<Interval> = lock(shard).extract_if(.., |i| ready(i)).collect();
             for interval in taken {
-                let [steps, flows] = merged.entry((interval.phase, interval.second)).or_default();
+                let [steps, flows] = merged.entry(interval.place()).or_default();
                 merge_steps(steps, &interval.steps);
                 merge_steps(flows, &interval.flows);
             }
@@ -119,7 +133,7 @@ impl Recorder {
         Snapshot {
             number: u32::try_from(number).unwrap_or(u32::MAX),
             intervals: intervals
-                .map(|((phase, second), [steps, flows])| Interval { phase, second, steps, flows })
+                .map(|(place, [steps, flows])| Interval::at(place, steps, flows))
                 .collect(),
         }
     }
@@ -218,6 +232,25 @@ mod tests {
         let steps = intervals.into_iter().map(|mut interval| interval.steps.remove(1));
         let counts = steps.map(|step| (step.requests(), step.failures(), step.cancelled));
         assert_eq!(counts.collect::<Vec<_>>(), [(1, 0, 0), (1, 1, 1)]);
+    }
+
+    #[test]
+    fn a_stage_may_end_within_a_second() {
+        let (start, recorder) = recorder();
+        let recorder = recorder.with_stages([1_500 * MS, 1_500 * MS, 2_000 * MS]);
+        for ms in [1_000, 1_499, 1_500, 1_999, 2_000, 2_999, 3_001] {
+            recorder.record(&outcome(0, start, start + ms * MS, Ending::Answered));
+        }
+        recorder.unsent(0, true, start + 1_400 * MS);
+        let intervals = recorder.finish().intervals;
+        let counted = intervals.iter().map(|interval| {
+            let step = &interval.steps[0];
+            (interval.second, interval.stage, step.requests(), step.unsent + step.cancelled)
+        });
+        assert_eq!(
+            counted.collect::<Vec<_>>(),
+            [(1, 0, 2, 1), (1, 2, 2, 0), (2, 3, 2, 0), (3, 3, 0, 1)]
+        );
     }
 
     #[test]

@@ -18,10 +18,13 @@ pub struct Timeline {
 }
 
 /// Phase of a round to which a request belongs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
     /// Warm-up: requests are not counted in the results.
+    #[default]
     Warmup,
     /// Ramp-up, while users are still starting. Requests are measured, but reported separately.
     RampUp,

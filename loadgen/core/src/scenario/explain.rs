@@ -6,7 +6,7 @@ use crate::scenario::{
     Assign, Condition, Existing, Flow, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario,
     Stage, Step, Until, process_environment,
 };
-use crate::text::{count, duration};
+use crate::text::{count, counted, duration};
 
 /// Returns the explanation of the whole scenario, with a line for each part.
 #[must_use]
@@ -24,8 +24,8 @@ pub fn explain(scenario: &Scenario) -> String {
     }
     let Existing { items, profiles } = scenario.existing;
     if items > 0 {
-        let items = count(items);
-        let _ = writeln!(out, "  items       {items} rows in PostgreSQL before each round");
+        let rows = counted(items, "row");
+        let _ = writeln!(out, "  items       {rows} in PostgreSQL before each round");
     }
     if profiles > 0 {
         let _ = writeln!(out, "  profiles    {} in each backend", count(profiles));
@@ -42,19 +42,23 @@ pub fn explain(scenario: &Scenario) -> String {
     for flow in &scenario.flows {
         if flow.name != ITERATION {
             let Flow { name, weight, .. } = flow;
-            let (share, each) = match scenario.assign {
-                _ if scenario.flows.len() == 1 => (String::new(), ""),
-                Assign::Iteration => (format!(", in {weight} of {of_flows}"), " iterations"),
-                Assign::User => (format!(", by {weight} of {of_flows}"), " users"),
+            let share = match scenario.assign {
+                _ if scenario.flows.len() == 1 => String::new(),
+                Assign::Iteration => {
+                    format!(", in {weight} of {}", counted(of_flows.into(), "iteration"))
+                }
+                Assign::User => format!(", by {weight} of {}", counted(of_flows.into(), "user")),
             };
-            let _ = writeln!(out, "  flow        {name}{share}{each}");
+            let _ = writeln!(out, "  flow        {name}{share}");
         }
         for choice in scenario.choices(flow) {
             let steps = &scenario.steps[choice];
             let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
             for step in steps {
                 let share = match step.weight {
-                    Some(weight) if steps.len() > 1 => format!(", in {weight} of {sum} iterations"),
+                    Some(weight) if steps.len() > 1 => {
+                        format!(", in {weight} of {}", counted(sum.into(), "iteration"))
+                    }
                     _ => String::new(),
                 };
                 out += &explain_step("step ", step, &share);
@@ -65,10 +69,7 @@ pub fn explain(scenario: &Scenario) -> String {
         out += &explain_step("stop ", step, "");
     }
     for rows in &scenario.rows {
-        let number = match rows.len() {
-            1 => "1 row".to_owned(),
-            n => format!("{} rows", count(n as u64)),
-        };
+        let number = counted(rows.len() as u64, "row");
         let Rows { name, file, order, .. } = rows;
         let _ = writeln!(out, "  rows        {name}: {number} of {file}, {order}");
     }
@@ -88,26 +89,24 @@ pub fn explain(scenario: &Scenario) -> String {
 pub(super) fn explain_load(load: &Load) -> String {
     let until = match &load.until {
         Until::Duration(d) => format!("for {}", duration(*d)),
-        Until::Iterations(n) => format!("{} iterations in total", count(*n)),
-        Until::IterationsPerUser(n) => format!("{} iterations per user", count(*n)),
+        Until::Iterations(n) => format!("{} in total", counted(*n, "iteration")),
+        Until::IterationsPerUser(n) => format!("{} per user", counted(*n, "iteration")),
         Until::Stages(stages) => explain_stages(stages),
     };
     let ramp = match load.ramp_up {
         d if d.is_zero() => String::new(),
         d => format!(", ramp-up {}", duration(d)),
     };
-    let users = count(load.users.into());
+    let users = counted(load.users.into(), "user");
     let staged = matches!(load.until, Until::Stages(_));
     match load.model {
         Model::Closed if staged => format!("closed model, users in stages: {until}"),
-        Model::Closed => format!("closed model, {users} users{ramp}, {until}"),
+        Model::Closed => format!("closed model, {users}{ramp}, {until}"),
         Model::Open(Open { arrivals, .. }) if staged => {
-            format!("open model, {arrivals} requests/s in stages: {until}, by up to {users} users")
+            format!("open model, {arrivals} requests/s in stages: {until}, by up to {users}")
         }
         Model::Open(Open { rate, arrivals }) => {
-            format!(
-                "open model, {rate} requests/s, {arrivals}{ramp}, {until}, by up to {users} users"
-            )
+            format!("open model, {rate} requests/s, {arrivals}{ramp}, {until}, by up to {users}")
         }
     }
 }

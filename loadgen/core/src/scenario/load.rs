@@ -139,6 +139,21 @@ impl Load {
         }
     }
 
+    /// Returns the ends of all stages but the last, counted from the end of the warm-up. Empty for a
+    /// load without stages. Stages without a duration at the end of the load are left out.
+    #[must_use]
+    pub fn stage_ends(&self) -> Vec<Duration> {
+        let Until::Stages(stages) = &self.until else { return Vec::new() };
+        let mut end = Duration::ZERO;
+        let ends = stages.iter().map(|stage| {
+            end += stage.over;
+            end
+        });
+        let ends: Vec<Duration> = ends.collect();
+        let last = end;
+        ends.into_iter().filter(|end| *end < last).collect()
+    }
+
     /// Returns the load after the warm-up as consecutive linear stages, including the ramp-up. If
     /// iterations end the test, the last stage has no end ([`Duration::MAX`]). The ramp-up of such
     /// a test is no separate phase, because the first iteration already counts.

@@ -8,6 +8,6 @@ mod table;
 
 pub use error::{ShownError, with_code};
 pub use layout::{COLUMNS, paragraphs, wrap};
-pub use numbers::{count, duration, limits, megabytes, milliseconds, precise, rate};
+pub use numbers::{count, counted, duration, limits, megabytes, milliseconds, precise, rate};
 pub use printable::{in_one_line, is_obeyed, printable, printable_json, say};
 pub use table::lay_out;

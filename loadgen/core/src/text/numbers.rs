@@ -16,6 +16,12 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// Formats a count with the noun that is counted, whose plural ends in `s`: `1 user`, `1,234 users`.
+#[must_use]
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
 /// Formats a rate per second: as a whole number from 100 on, with one decimal below 100.
 #[must_use]
 pub fn rate(per_s: f64) -> String {
@@ -106,6 +112,12 @@ mod tests {
             [0, 999, 1_000, 1_234_567].map(count),
             ["0", "999", "1,000", "1,234,567"].map(str::to_owned)
         );
+    }
+
+    #[test]
+    fn one_has_no_plural() {
+        let shown = [0, 1, 2, 1_234].map(|n| counted(n, "user"));
+        assert_eq!(shown, ["0 users", "1 user", "2 users", "1,234 users"]);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use crate::measure::BALANCER;
 use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
 };
+use crate::text::counted;
 
 /// Least utilization of the generator's cores, in %, at which the generator may have limited the
 /// rate.
@@ -46,9 +47,9 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
     let both: Vec<String> = [who, "target"].into_iter().filter_map(wanted).collect();
     let name = if who == "generator" { "loadgen itself" } else { who };
     let message = format!(
-        "{name} was the bottleneck in {found} of {} rounds, so the rate is not the server's and is \
+        "{name} was the bottleneck in {found} of {}, so the rate is not the server's and is \
          not ranked ({})",
-        rounds.len(),
+        counted(rounds.len() as u64, "round"),
         both.join(", ")
     );
     Some(verdict(target, kind, message, advice))
@@ -65,10 +66,10 @@ fn network(target: &TargetRecord) -> Verdict {
     let fullest = links.max_by(|a, b| a.busy_percent.total_cmp(&b.busy_percent));
     let what = fullest.map(|link| format!("{} was {:.0} % full", link.name, link.busy_percent));
     let message = format!(
-        "the network was the bottleneck in {} of {} rounds, so the rate is not the server's and is \
+        "the network was the bottleneck in {} of {}, so the rate is not the server's and is \
          not ranked ({})",
         full().count(),
-        target.rounds.len(),
+        counted(target.rounds.len() as u64, "round"),
         what.unwrap_or_default()
     );
     let advice = "request smaller responses, or use a faster link or more hosts";

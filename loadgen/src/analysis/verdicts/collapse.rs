@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::measure::{BALANCER, SecondRecord};
 use crate::record::{Bottleneck, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
-use crate::text::count;
+use crate::text::{count, counted};
 
 /// Greatest share of failed requests before a collapse, and least share after it (0 to 1).
 const BEFORE: f64 = 0.01;
@@ -27,10 +27,10 @@ pub(super) fn collapse(target: &TargetRecord, record: &RunRecord) -> Option<Verd
     let (number, Moment { second, before, after }) = found.first()?;
     let percent = |share: &f64| format!("{:.1} %", share * 100.0);
     let message = format!(
-        "the target collapsed in {} of {} rounds: in round {number}, {} of the requests failed from \
+        "the target collapsed in {} of {}: in round {number}, {} of the requests failed from \
          second {second} on{}, and {} before",
         found.len(),
-        whole().count(),
+        counted(whole().count() as u64, "round"),
         percent(after),
         started(*second, target.users, record.load.ramp_up_s),
         percent(before)
@@ -45,7 +45,7 @@ fn started(second: u32, users: u32, ramp_up_s: f64) -> String {
     let share = (f64::from(second) + 1.0) / ramp_up_s;
     if share.is_finite() && share < 1.0 {
         let started = (f64::from(users) * share).round() as u64;
-        format!(", with about {} of {} users", count(started), count(users.into()))
+        format!(", with about {} of {}", count(started), counted(users.into(), "user"))
     } else {
         String::new()
     }

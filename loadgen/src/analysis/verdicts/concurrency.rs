@@ -3,6 +3,7 @@
 
 use super::verdict;
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::text::counted;
 
 /// Least share of the users' time, in %, spent on anything but waiting for answers, that leads to a
 /// verdict.
@@ -33,8 +34,9 @@ pub(super) fn littles_law(target: &TargetRecord, record: &RunRecord) -> Option<V
         return None;
     }
     let message = format!(
-        "on average, only {mean:.1} of {users} users were waiting for a response: by Little's law, \
-         the others were between two requests"
+        "on average, only {mean:.1} of {} were waiting for a response: by Little's law, \
+         the others were between two requests",
+        counted(target.users.into(), "user")
     );
     let advice = "the time between two requests is loadgen's and not the server's: use more users, so \
                   that some always wait";

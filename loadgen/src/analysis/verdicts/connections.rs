@@ -4,6 +4,7 @@ use super::verdict;
 use crate::measure::{AddressRecord, Connections};
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::scenario::{HttpVersion, Scenario};
+use crate::text::counted;
 
 /// Returns all verdicts on a target's connections.
 pub(super) fn connections(
@@ -34,7 +35,8 @@ fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
         1 => String::new(),
         rounds => format!(", in {} of {rounds} rounds", more.len()),
     };
-    let message = format!("{opened} connections were opened for {users} users{round}");
+    let (opened, users) = (counted(*opened, "connection"), counted((*users).into(), "user"));
+    let message = format!("{opened} were opened for {users}{round}");
     let advice = "users connect again after the server closes a connection, after a failed request, and for \
                   redirects to other servers: latencies include the time to connect";
     Some(verdict(target, VerdictKind::MoreConnections, message, advice))
@@ -53,7 +55,8 @@ fn other_version(target: &TargetRecord, all: &Connections, scenario: &Scenario) 
     }
     let answered = all.versions.values().fold(0_u64, |sum, n| sum.saturating_add(*n));
     let message = format!(
-        "the scenario requests {asked}, but of {answered} connections {}",
+        "the scenario requests {asked}, but of {} {}",
+        counted(answered, "connection"),
         used.join(" and ")
     );
     let advice = "configure the server for the requested version, or request the version that the \

@@ -2,6 +2,7 @@
 //! wrote to memory instead of a disk.
 
 use crate::record::{RoundRecord, RunRecord, Verdict, VerdictKind};
+use crate::text::counted;
 
 /// Least share of all CPU time, in %, that the hypervisor must give to other machines for a
 /// verdict.
@@ -23,7 +24,7 @@ pub(super) fn machine(record: &RunRecord) -> Vec<Verdict> {
         let found: Vec<f64> =
             rounds.iter().map(|r| of(r)).filter(|value| *value >= least).collect();
         let worst = found.iter().copied().max_by(f64::total_cmp)?;
-        Some((worst, format!("in {} of {} rounds", found.len(), rounds.len())))
+        Some((worst, format!("in {} of {}", found.len(), counted(rounds.len() as u64, "round"))))
     };
     let throttled = |round: &RoundRecord| {
         let throttled_ms = round.machine.throttled_ms;

@@ -32,6 +32,7 @@ use crate::record::{
     Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
 };
 use crate::scenario::{Scenario, When};
+use crate::text::counted;
 
 /// Returns the verdicts on a run of `scenario`. The record of the run must be complete, except for
 /// the verdicts.
@@ -239,10 +240,11 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
             let all_waited =
                 unsent.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
             let why = match all_waited {
+                true if users == 1 => ": the only user still waited for a response".to_owned(),
                 true => format!(": each of {users} users still waited for a response"),
                 false => " before the end of their round".to_owned(),
             };
-            format!("{} of {planned} requests were not sent{why}", total.unsent)
+            format!("{} of {} were not sent{why}", total.unsent, counted(planned, "request"))
         }
         late => late?,
     };
@@ -333,7 +335,10 @@ fn too_few_samples(target: &TargetRecord) -> Option<Verdict> {
     if missing.is_empty() || answered == 0 {
         return None;
     }
-    let message = format!("{answered} samples are too few for {}", missing.join(", "));
+    let message = match answered {
+        1 => format!("one sample is too few for {}", missing.join(", ")),
+        n => format!("{n} samples are too few for {}", missing.join(", ")),
+    };
     let advice =
         "measure longer: a percentile needs ten samples beyond it, so p99 needs 1,000 samples";
     Some(verdict(target, VerdictKind::TooFewSamples, message, advice))

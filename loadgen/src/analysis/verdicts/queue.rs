@@ -6,7 +6,7 @@ use super::concurrency::littles_law;
 use super::verdict;
 use crate::analysis::plateau::{Loaded, Plateau};
 use crate::record::{Bottleneck, RunRecord, ServerSize, TargetRecord, Verdict, VerdictKind};
-use crate::text::{milliseconds, rate};
+use crate::text::{counted, milliseconds, rate};
 
 /// Returns a verdict for each target that answered no more requests under more users. Several
 /// numbers of users are needed: one number cannot show whether more users would be served.
@@ -34,19 +34,19 @@ fn of_line(line: &[&TargetRecord], record: &RunRecord) -> Option<Verdict> {
     })?;
     let Plateau { from, to, .. } = found;
     let mut message = format!(
-        "{} users got no more responses than {} users ({}/s and {}/s) and waited longer for the \
+        "{} users got no more responses than {} ({}/s and {}/s) and waited longer for the \
          responses, although no CPU or link was at its limit",
         to.amount,
-        from.amount,
+        counted(from.amount as u64, "user"),
         rate(to.rate_per_s),
         rate(from.rate_per_s)
     );
     if let (Some(served), Some(least)) = (found.served(), found.least) {
         message += &format!(
-            "; by Little's law, with {} ms for a response at {} users, the server worked on at most about \
+            "; by Little's law, with {} ms for a response at {}, the server worked on at most about \
              {served:.0} requests at a time",
             milliseconds(Some((least.latency_s * 1e6) as u64)),
-            least.amount
+            counted(least.amount as u64, "user")
         );
     }
     let advice = "look for a limit inside the server: threads, connections of a pool, a lock, or a limit \

@@ -3,7 +3,7 @@
 
 use super::verdict;
 use crate::record::{RoundRecord, TargetRecord, Verdict, VerdictKind};
-use crate::text::count;
+use crate::text::{count, counted};
 
 /// Greatest difference between the responses of two replicas, as a share of the larger number (0 to
 /// 1), at which the shares count as equal. With round robin, they differ by one response.
@@ -30,11 +30,11 @@ fn unequal_replicas(target: &TargetRecord) -> Option<Verdict> {
     let (round, [least, most]) =
         unequal.iter().min_by(|(_, one), (_, other)| share(one).total_cmp(&share(other)))?;
     let message = format!(
-        "the {} replicas got unequal shares in {} of {} rounds: in the worst round, one sent {} \
+        "the {} replicas got unequal shares in {} of {}: in the worst round, one sent {} \
          responses and another {}",
         round.replicas.len(),
         unequal.len(),
-        target.rounds.len(),
+        counted(target.rounds.len() as u64, "round"),
         count(*most),
         count(*least)
     );

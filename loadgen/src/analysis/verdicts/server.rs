@@ -3,6 +3,7 @@
 use super::verdict;
 use crate::measure::ResourceRecord;
 use crate::record::{RoundRecord, TargetRecord, Verdict, VerdictKind};
+use crate::text::counted;
 
 /// Share of the busiest server worker's CPU time (0 to 1) below which another server worker counts
 /// as having too little to do.
@@ -31,10 +32,10 @@ pub(super) fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
         |one: &&(f64, f64), other: &&(f64, f64)| (one.1 / one.0).total_cmp(&(other.1 / other.0));
     let (busiest, least) = unequal.iter().min_by(worst)?;
     let message = format!(
-        "the {workers} server workers got unequal shares in {} of {} rounds: in the worst round, one \
+        "the {workers} server workers got unequal shares in {} of {}: in the worst round, one \
          used {busiest:.0} % of a core and another {least:.0} %",
         unequal.len(),
-        target.rounds.len()
+        counted(target.rounds.len() as u64, "round")
     );
     let advice = "a connection stays with the server worker that accepted it: use more users, or \
                   measure with fewer server workers";
@@ -92,6 +93,7 @@ mod tests {
             total: Summary::default(),
             groups: Vec::new(),
             flows: Vec::new(),
+            stages: Vec::new(),
             latency_histograms: BTreeMap::new(),
             uncoordinated_us: None,
             latency_over_rounds_us: LatencyOverRounds::default(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::verdict;
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
-use crate::text::{count, duration};
+use crate::text::{count, counted, duration};
 
 /// Returns a verdict if the target stopped answering, or left some requests without an answer. Only
 /// rounds that ran as planned count, because an interruption of a round also cuts requests off.
@@ -29,8 +29,8 @@ pub(super) fn silence(target: &TargetRecord, record: &RunRecord) -> Option<Verdi
     let unanswered = whole().fold(0_u64, |sum, round| sum.saturating_add(round.total.unanswered));
     (unanswered > 0).then(|| {
         let message = format!(
-            "{} requests got no response within {drain} of the end of their round or by their timeout",
-            count(unanswered)
+            "{} got no response within {drain} of the end of their round or by their timeout",
+            counted(unanswered, "request")
         );
         verdict(target, VerdictKind::Unanswered, message, advice)
     })

@@ -3,6 +3,7 @@
 use super::verdict;
 use crate::measure::LATE;
 use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
+use crate::text::counted;
 
 /// Least utilization of a worker's CPUs, in %, at which the worker counts as fully busy.
 const BUSY_PERCENT: f64 = 90.0;
@@ -34,8 +35,9 @@ fn why_slow(record: &WorkerRecord) -> Option<String> {
     let late = is_late.then(|| {
         let (limit, most) = (LATE.as_millis(), record.lag_max_ms.unwrap_or_default());
         format!(
-            "was delayed by {limit} ms or more in {late_seconds} of {seconds} seconds, by up to \
-             {most:.0} ms"
+            "was delayed by {limit} ms or more in {late_seconds} of {}, by up to \
+             {most:.0} ms",
+            counted((*seconds).into(), "second")
         )
     });
     let reasons: Vec<String> = busy.into_iter().chain(late).collect();

@@ -26,7 +26,8 @@ const AUTOPSY_LIMIT: Duration = Duration::from_millis(200);
 
 /// Returns the empty results of a round that was ended before it began.
 pub(super) fn not_begun(cluster: &Cluster, users: u32) -> Results {
-    let schedule = Schedule { measured: Duration::ZERO, end: None, drain: Duration::ZERO };
+    let (measured, drain) = (Duration::ZERO, Duration::ZERO);
+    let schedule = Schedule { measured, end: None, drain, last_stage: 0 };
     let (epoch, lost) = (cluster.epoch, cluster.lost());
     let (workers, on_loss) = (cluster.size, cluster.on_loss);
     let state = RoundState::new(epoch, workers, &cluster.absent, lost, schedule, on_loss);
@@ -74,6 +75,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             measured: lead + plan.warmup,
             end: plan.length().map(|length| lead + length),
             drain: plan.scenario.load.drain,
+            last_stage: u32::try_from(plan.scenario.load.stage_ends().len()).unwrap_or(u32::MAX),
         };
         let (workers, lost) = (cluster.size, cluster.lost());
         let state =

@@ -243,6 +243,7 @@ mod tests {
                 second: 1,
                 steps: vec![counts.clone()],
                 flows: vec![counts],
+                ..crate::measure::Interval::default()
             };
             let snapshot = Snapshot { number: 1, intervals: vec![interval] };
             let news = News::Snapshot(snapshot, StrainSample::default());

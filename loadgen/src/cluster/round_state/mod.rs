@@ -43,6 +43,8 @@ pub(super) struct Schedule {
     pub end: Option<Duration>,
     /// Time after `end` for which users wait for outstanding responses.
     pub drain: Duration,
+    /// Number of the last stage of the load, from 0; 0 for a load without stages.
+    pub last_stage: u32,
 }
 
 /// Event that affects the state of a round.
@@ -206,7 +208,7 @@ impl RoundState {
         if self.is(worker, State::Absent) {
             return self.refuse(format!("worker {worker} has no share of this round"));
         }
-        if let Err(reason) = check_times(now, &report) {
+        if let Err(reason) = self.check_times(now, &report) {
             return self.refuse(reason);
         }
         match self.collector.take(report) {
@@ -222,6 +224,30 @@ impl RoundState {
         if self.collector.is_complete(worker) {
             self.set(worker, State::Over);
         }
+    }
+
+    /// Checks that a report's times are at most [`AHEAD_LIMIT`] in the future, and that its stages
+    /// exist: a report may contain anything, and later code relies on its times.
+    fn check_times(&self, now: Duration, report: &Report) -> Result<(), String> {
+        let (reached, stage) = match &report.news {
+            News::Snapshot(snapshot, _) => {
+                let seconds = snapshot.intervals.iter().map(|interval| interval.second);
+                let stages = snapshot.intervals.iter().map(|interval| interval.stage);
+                let reached = Duration::from_secs(seconds.max().unwrap_or(0).into());
+                (reached, stages.max().unwrap_or(0))
+            }
+            News::Finished(finished, _) => (finished.held, 0),
+            News::Failed(_) => (Duration::ZERO, 0),
+        };
+        let worker = report.worker;
+        if reached > now + AHEAD_LIMIT {
+            let (reached, now) = (reached.as_secs(), now.as_secs());
+            return Err(format!("worker {worker} reported second {reached} in second {now}"));
+        }
+        if stage > self.schedule.last_stage {
+            return Err(format!("worker {worker} reported stage {stage}, which does not exist"));
+        }
+        Ok(())
     }
 
     fn refuse(&mut self, reason: String) {
@@ -287,24 +313,6 @@ impl RoundState {
             }
         }
     }
-}
-
-/// Checks that a report's times are at most [`AHEAD_LIMIT`] in the future: a report may contain
-/// anything, and later code relies on its times.
-fn check_times(now: Duration, report: &Report) -> Result<(), String> {
-    let reached = match &report.news {
-        News::Snapshot(snapshot, _) => {
-            let seconds = snapshot.intervals.iter().map(|interval| interval.second);
-            Duration::from_secs(seconds.max().unwrap_or(0).into())
-        }
-        News::Finished(finished, _) => finished.held,
-        News::Failed(_) => Duration::ZERO,
-    };
-    if reached <= now + AHEAD_LIMIT {
-        return Ok(());
-    }
-    let (worker, reached, now) = (report.worker, reached.as_secs(), now.as_secs());
-    Err(format!("worker {worker} reported second {reached} in second {now}"))
 }
 
 #[cfg(any(test, fuzzing))]

@@ -13,7 +13,7 @@ use crate::process::on_all_cpus;
 use crate::process::print;
 use crate::scenario::explain::shortened;
 use crate::scenario::{Step, When};
-use crate::text::count;
+use crate::text::{count, counted};
 
 /// Sends each step of a scenario once to `url`, even if earlier steps have failed.
 pub(super) fn run(name: &str, url: &str) -> Result<Exit, Failure> {
@@ -39,10 +39,10 @@ pub(super) fn run(name: &str, url: &str) -> Result<Exit, Failure> {
         Failure::message(Exit::Failed, "no_http_client", message, help)
     })?;
     printed?;
-    let of = plan.scenario.steps.len();
+    let of = counted(plan.scenario.steps.len() as u64, "step");
     match failed {
         0 => print("\nall steps went as expected\n")?,
-        n => print(&format!("\n{n} of {of} steps did not go as expected\n"))?,
+        n => print(&format!("\n{n} of {of} did not go as expected\n"))?,
     }
     Ok(if failed == 0 { Exit::Done } else { Exit::Failed })
 }

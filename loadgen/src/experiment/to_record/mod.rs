@@ -6,6 +6,7 @@ mod phases;
 mod pooled;
 mod resources;
 mod round;
+mod stages;
 mod worker;
 
 use std::collections::BTreeMap;

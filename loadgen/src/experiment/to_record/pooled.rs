@@ -9,6 +9,7 @@ use super::phases::{
 };
 use super::resources::{cpu_over_rounds, resources};
 use super::round::{Conditions, round_record};
+use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{Tally, counters, together};
 use crate::analysis::thresholds;
@@ -50,6 +51,7 @@ pub fn pool(
     let thresholds = thresholds::judge(&contender.name, scenario, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.iter().map(|round| round_record(scenario, round, conditions)).collect();
+    let whole: Vec<&MeasuredRound> = rounds.iter().copied().filter(|round| round.whole).collect();
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
@@ -66,6 +68,7 @@ pub fn pool(
             .collect(),
         uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
+        stages: stages(steps, &job.scenario.load, &whole),
         counters: counters(steps, &counts),
         json_keys: json_keys(steps, rounds),
         proofs: rounds.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),

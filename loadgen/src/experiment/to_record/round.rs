@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::phases::{answered, by_name, ms, summarize, summarize_flows, summarize_groups};
 use super::resources::{others, resources};
+use super::stages::stages;
 use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
 use crate::experiment::job::Job;
@@ -14,7 +15,7 @@ use crate::record::{
     Bottleneck, Calibration, Environment, LoadChangeRecord, ReceivedRecord, ReplicaRecord,
     RoundRecord, RowsRecord,
 };
-use crate::scenario::{LoadLevel, Rows, Scenario, Step};
+use crate::scenario::{Load, LoadLevel, Rows, Scenario, Step};
 
 /// Conditions that the rounds of a job have in common.
 pub struct Conditions<'a> {
@@ -28,6 +29,8 @@ pub struct Conditions<'a> {
     ramp_up: Duration,
     /// Whether requests follow redirects.
     redirects: bool,
+    /// Load of each round.
+    load: &'a Load,
     /// Data files of the scenario, whose rows supply values for requests.
     rows: &'a [Rows],
 }
@@ -45,6 +48,7 @@ impl<'a> Conditions<'a> {
             warmup: job.warmup,
             ramp_up: job.scenario.load.before_hold(),
             redirects: job.scenario.http.redirects > 0,
+            load: &job.scenario.load,
             rows: &job.scenario.rows,
         }
     }
@@ -75,6 +79,7 @@ pub(super) fn round_record(
         total,
         groups: summarize_groups(steps, &[series], round.held),
         flows: summarize_flows(scenario, &[series], round.held),
+        stages: stages(steps, conditions.load, &[round]),
         counters: counters(steps, &by_step(held(series), steps.len())),
         ramp_up,
         whole: round.whole,

@@ -6,6 +6,9 @@
   const COLOURS = 8; // --line-0 to --line-7 of report.css
   const SHOWN_AT_FIRST = 8; // of each chart
   const ROWS_AT_MOST = 2000; // of a chart's table
+  const FEW = 30; // points of a line that are each marked
+  const TICK = 56; // least distance of two times on an axis, in pixels
+  const TIMES = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400]; // between them
 
   // What is drawn: the numbers of targets that are chosen, and a plot for each figure that was seen.
   const chosen = new Set(charts.flatMap(({ lines }) => lines.slice(0, SHOWN_AT_FIRST).map((line) => line.target)));
@@ -16,7 +19,18 @@
   const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
   const said = (value, unit) => (value == null ? "–" : `${number.format(value)} ${unit}`);
 
+  // How many seconds a point of a chart over time covers.
+  const width = (chart) => (chart.x[1] ?? 1) - chart.x[0];
+
   const roundOf = (chart, x) => chart.marks.findLast(([start]) => start <= x) ?? [0, 1];
+
+  // A time since the start of a round: 5 s, 1:30 or 1:00:00.
+  const elapsed = (s) => {
+    if (s < 60) return `${s} s`;
+    const [hours, minutes, seconds] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
+    const padded = (n) => String(n).padStart(2, "0");
+    return hours ? `${hours}:${padded(minutes)}:${padded(seconds)}` : `${minutes}:${padded(seconds)}`;
+  };
 
   // A share of requests as people write percentiles: 99.9 % for 3.
   const percentile = (x) => {
@@ -30,7 +44,8 @@
     latency: (chart, x) => `${number.format(x)}–${number.format(x + (chart.x[1] ?? 1))} ms`,
     time: (chart, x) => {
       const [start, round] = roundOf(chart, x);
-      return `round ${round}, second ${x - start}`;
+      const time = `${elapsed(x - start)} to ${elapsed(x - start + width(chart))}`;
+      return chart.marks.length > 1 ? `round ${round}, ${time}` : time;
     },
     throughput: (_, x) => `${number.format(x)} responses/s`,
   };
@@ -72,6 +87,7 @@
   // Of a distribution only what most requests took is shown at first: the rest is a drag away.
   const shownAtFirst = (chart) => {
     const [first, last] = [chart.x[0], chart.x.at(-1)];
+    if (chart.over === "time" && chart.x.length <= FEW) return [first - 0.5 * width(chart), last + 0.5 * width(chart)];
     if (chart.over !== "latency") return first === last ? [first - 1, first + 1] : [first, last];
     const end = (values) => {
       let sum = 0;
@@ -79,6 +95,31 @@
     };
     const ends = chart.lines.map(({ values }) => (end(values) < 0 ? values.length - 1 : end(values)));
     return [0, chart.x[Math.min(chart.x.length - 1, Math.max(...ends) + 2)]];
+  };
+
+  // The times that an axis shows: the start of each round and, where there is room, times in it.
+  const ticks = (u, chart, low, high) => {
+    const pixels = u.bbox.width / devicePixelRatio / (high - low);
+    const step = TIMES.find((time) => time * pixels >= TICK) ?? Infinity;
+    const end = chart.x.at(-1) + width(chart);
+    const all = chart.marks.flatMap(([start], i) => {
+      const next = chart.marks[i + 1]?.[0] ?? Infinity;
+      const last = Math.min(end, next - TICK / pixels, high);
+      const inside = [];
+      for (let x = start + step * Math.max(1, Math.ceil((low - start) / step)); x <= last; x += step) inside.push(x);
+      return [start, ...inside];
+    });
+    return all.filter((x) => x >= low && x <= high);
+  };
+
+  // What the axis says at one of these times: the time since the round's start, and which round starts.
+  const tick = (u, chart, x, low, high) => {
+    const [start, round] = roundOf(chart, x);
+    if (x !== start) return elapsed(x - start);
+    if (chart.marks.length === 1) return elapsed(0);
+    const next = chart.marks.find(([other]) => other > start)?.[0] ?? chart.x.at(-1) + width(chart);
+    const room = ((next - start) * u.bbox.width) / devicePixelRatio / (high - low);
+    return room > TICK ? `${elapsed(0)}\nround ${round}` : room > 14 ? String(round) : "";
   };
 
   const axes = (chart) => {
@@ -93,13 +134,11 @@
       x.splits = () => [0, 0.30103, 1, 2, 3, 4, 5, 6].filter((split) => split <= chart.x.at(-1));
       x.values = (_, splits) => splits.map((split) => percentile(split));
     } else if (chart.over === "time") {
-      x.splits = () => chart.marks.map(([start]) => start);
-      x.values = (u) => {
-        const room = u.bbox.width / devicePixelRatio / chart.marks.length;
-        return chart.marks.map(([, round]) => (room > 60 ? `round ${round}` : room > 14 ? round : ""));
-      };
+      x.splits = (u, _, low, high) => ticks(u, chart, low, high);
+      x.values = (u, splits) => splits.map((split) => tick(u, chart, split, u.scales.x.min, u.scales.x.max));
     } else {
-      x.values = (_, splits) => splits.map((split) => number.format(split));
+      const unit = chart.over === "latency" ? " ms" : "/s";
+      x.values = (_, splits) => splits.map((split) => `${number.format(split)}${unit}`);
     }
     // Of a logarithmic scale only the powers of ten.
     const powers = (_, __, low, high) => {
@@ -107,8 +146,16 @@
       const last = Math.floor(Math.log10(high) + 1e-9);
       return Array.from({ length: last - first + 1 }, (_, i) => 10 ** (first + i));
     };
-    const y = { ...style, size: 62, splits: isWide(chart) ? powers : undefined, values: (_, splits) => splits.map((s) => (s == null ? "" : number.format(s))) };
+    const label = { label: chart.unit, labelSize: 18, labelGap: 2, labelFont: style.font };
+    const y = { ...style, ...label, size: 50, splits: isWide(chart) ? powers : undefined, values: (_, splits) => splits.map((s) => (s == null ? "" : number.format(s))) };
     return [x, y];
+  };
+
+  // Which points of a line get a dot: all of a few, and otherwise those that no line joins to another.
+  const marked = (chart, values) => {
+    const known = values.flatMap((value, i) => (value == null ? [] : [i]));
+    if (chart.over === "throughput" || (chart.over === "time" && known.length <= FEW)) return known;
+    return known.filter((i) => values[i - 1] == null && values[i + 1] == null);
   };
 
   const series = (chart) => [
@@ -120,7 +167,7 @@
       width: chart.over === "latency" ? 1 : 2,
       dash: isDashed(target) ? [6, 4] : undefined,
       spanGaps: chart.over === "throughput",
-      points: { show: chart.over === "throughput" ? true : undefined, size: 6 },
+      points: { show: chart.over !== "latency", size: 7, fill: lineColour(target), filter: (u, i) => marked(chart, u.data[i]) },
       paths: chart.over === "latency" ? uPlot.paths.stepped({ align: 1 }) : undefined,
     })),
   ];

@@ -34,12 +34,18 @@ pub fn capacity(record: &CapacityRecord) -> String {
             }
             (capacities(record))
             (chooser(&charts))
-            section {
-                h2 { "Latency over throughput" }
-                (figures(&charts, &numbers))
-                @for target in &record.targets { (points(target)) }
+            @if record.targets.iter().any(|target| !target.curve.is_empty()) {
+                section {
+                    h2 { "Latency over throughput" }
+                    (figures(&charts, &numbers))
+                    @for target in record.targets.iter().filter(|target| !target.curve.is_empty()) {
+                        (points(target))
+                    }
+                }
             }
-            section { h2 { "Servers" } (sentences(&differences(&servers, true))) }
+            @if !differences(&servers, true).is_empty() {
+                section { h2 { "Servers" } (sentences(&differences(&servers, true))) }
+            }
             section { h2 { "Environment" } (environment(&record.environment)) }
             section { h2 { "Command to repeat the search" } (repeat(&record.command, record.seed)) }
         }

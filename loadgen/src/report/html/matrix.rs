@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use super::table::{Called, table};
 use crate::record::{RunRecord, ServerSize, TargetRecord};
 use crate::report::words::interval::plus_minus;
-use crate::text::{count, rate};
+use crate::text::{count, counted, rate};
 
 /// Returns a table of the rates with their confidence intervals: a row for each target and number
 /// of server workers and replicas, a column for each number of users. Returns nothing where no number
@@ -27,8 +27,7 @@ pub(super) fn matrix(record: &RunRecord) -> Markup {
         };
         record.targets.iter().find(is_it)
     };
-    let numbers: Vec<String> =
-        users.iter().map(|n| format!("{} users", count((*n).into()))).collect();
+    let numbers: Vec<String> = users.iter().map(|n| counted((*n).into(), "user")).collect();
     let has_replicas = rows.iter().any(|(_, size)| size.replicas.is_some());
     let columns: Vec<&str> = ["Target", "Server workers"]
         .into_iter()

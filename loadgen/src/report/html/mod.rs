@@ -82,16 +82,19 @@ fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
     }
 }
 
-/// Returns the form that chooses the targets whose lines are drawn.
+/// Returns the form that chooses the targets whose lines are drawn, if there are several, and how to
+/// read values.
 fn chooser(charts: &Charts) -> Markup {
     html! {
         @if !charts.charts.is_empty() {
-            form.chooser {
-                fieldset {
-                    legend { "Targets in the charts" }
-                    div.targets {
-                        @for (i, target) in charts.targets.iter().enumerate() {
-                            label { input type="checkbox" name="target" value=(i) checked; span.swatch {} (target) }
+            @if charts.targets.len() > 1 {
+                form.chooser {
+                    fieldset {
+                        legend { "Targets in the charts" }
+                        div.targets {
+                            @for (i, target) in charts.targets.iter().enumerate() {
+                                label { input type="checkbox" name="target" value=(i) checked; span.swatch {} (target) }
+                            }
                         }
                     }
                 }

@@ -31,9 +31,10 @@ pub(super) fn ranking(record: &RunRecord) -> Markup {
     let rows = html! {
         @for (target, placing) in &rows { (row(record, target, *placing, scale, of_lab)) }
     };
+    let title = if record.targets.len() == 1 { "Results" } else { "Ranking" };
     html! {
         section {
-            h2 id="ranking" { "Ranking" }
+            h2 id="ranking" { (title) }
             (table(&Called::Heading("ranking"), &caption, &columns, &rows))
         }
     }

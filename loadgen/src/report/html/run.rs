@@ -21,6 +21,7 @@ use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
+use crate::report::words::stages::{StagesOf, legend, stages};
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 
@@ -36,20 +37,16 @@ pub fn run(record: &RunRecord) -> String {
     let content = html! {
         (header("Load test", &record.scenario, &headline(record), &record.started))
         main id="main" {
-            section aria-labelledby="findings" {
-                h2 id="findings" { "Findings" }
-                (sentences(&[conclusion(record), bottlenecks(record)].concat()))
-                (thresholds(record))
-                (warned(&warnings(record)))
-            }
+            (findings(record))
             (ranking(record))
             (matrix::matrix(record))
             (iterations(&targets))
+            (staged(record))
             (chooser(&charts))
             @for (title, percentiles, numbers) in &steps {
                 section { h2 { (title) } (percentiles) (figures(&charts, numbers)) }
             }
-            @if !resources.is_empty() || record.environment.runtime != "url" {
+            @if record.targets.iter().any(|target| !target.resources.is_empty()) {
                 section {
                     h2 { "CPU and memory" }
                     (efficiency(record))
@@ -72,6 +69,50 @@ fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, 
         (title, percentiles(record, step), numbers)
     };
     drawing.steps().into_iter().map(section).collect()
+}
+
+/// Returns the conclusions, the thresholds and the warnings; nothing if there are none.
+fn findings(record: &RunRecord) -> Markup {
+    let concluded = [conclusion(record), bottlenecks(record)].concat();
+    let warnings = warnings(record);
+    let is_empty = concluded.is_empty() && record.thresholds.is_empty() && warnings.is_empty();
+    html! {
+        @if !is_empty {
+            section aria-labelledby="findings" {
+                h2 id="findings" { "Findings" }
+                (sentences(&concluded))
+                (thresholds(record))
+                (warned(&warnings))
+            }
+        }
+    }
+}
+
+/// Returns a table of the stages of each target; nothing for a load without stages.
+fn staged(record: &RunRecord) -> Markup {
+    let all = stages(record);
+    let of_target = all.iter().any(|of| of.target.is_some()).then_some("Target");
+    let columns = ["Stage", "Requests", "Requests/s", "Errors", "p50", "p95", "p99", "Max"];
+    let columns: Vec<&str> = of_target.into_iter().chain(columns).collect();
+    let rows = html! {
+        @for StagesOf { target, rows } in &all {
+            @for (stage, cells) in rows {
+                tr {
+                    @if let Some(target) = target { th scope="row" { (target) } td.text { (stage) } }
+                    @else { th scope="row" { (stage) } }
+                    @for cell in cells { td { (cell) } }
+                }
+            }
+        }
+    };
+    html! {
+        @if !all.is_empty() {
+            section {
+                h2 id="stages" { "Stages" }
+                (table(&Called::Heading("stages"), &legend(record), &columns, &rows))
+            }
+        }
+    }
 }
 
 /// Makes charts of the CPU and memory of each service: the server's charts come first, the load

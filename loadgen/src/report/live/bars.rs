@@ -8,15 +8,25 @@ use ratatui::style::Style;
 const EIGHTHS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const SHADE: &str = "░";
 
-/// Height of the full part of a bar, which is the lower part, and height of the whole bar.
-pub(super) type Bar = (u64, u64);
+/// Mark between the bars of two rounds, over the whole height.
+const MARK: &str = "│";
 
-/// Draws the latest bars that fit, the newest at the right. The highest bar fills the height.
+/// Height of the full part of a bar, which is the lower part, and height of the whole bar. `None` is
+/// a mark between the bars of two rounds.
+pub(super) type Bar = Option<(u64, u64)>;
+
+/// Draws bars side by side, the last at the right; bars that do not fit are left out. The highest
+/// bar fills the height.
 pub(super) fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mut Buffer) {
-    let shown = latest(bars, area.width);
-    let most = highest(shown).max(1);
+    let most = highest(bars).max(1);
     let columns = (0..area.width).rev().map(|column| area.x + column);
-    for (x, (full, all)) in columns.zip(shown.iter().rev()) {
+    for (x, bar) in columns.zip(bars.iter().rev()) {
+        let Some((full, all)) = bar else {
+            for y in area.y..area.bottom() {
+                buffer.cell_mut((x, y)).map(|cell| cell.set_symbol(MARK));
+            }
+            continue;
+        };
         let full = eighths(*full, most, area.height);
         let all = eighths(*all, most, area.height).max(full);
         for row in 0..area.height {
@@ -33,14 +43,9 @@ pub(super) fn draw(bars: &[Bar], styles: (Style, Style), area: Rect, buffer: &mu
     }
 }
 
-/// Returns the latest bars: at most one for each column.
-pub(super) fn latest(bars: &[Bar], columns: u16) -> &[Bar] {
-    &bars[bars.len().saturating_sub(columns.into())..]
-}
-
 /// Returns the height of the highest bar.
 pub(super) fn highest(bars: &[Bar]) -> u64 {
-    bars.iter().map(|(full, all)| *full.max(all)).max().unwrap_or(0)
+    bars.iter().flatten().map(|(full, all)| *full.max(all)).max().unwrap_or(0)
 }
 
 /// Converts a value to eighths of a cell, so that `most` fills all `height` cells. Returns at least
@@ -56,10 +61,11 @@ fn eighths(value: u64, most: u64, height: u16) -> u32 {
 mod tests {
     use super::*;
 
-    fn drawn(bars: &[Bar], width: u16, height: u16) -> Vec<String> {
+    fn drawn(bars: &[(u64, u64)], width: u16, height: u16) -> Vec<String> {
+        let bars: Vec<Bar> = bars.iter().map(|bar| (*bar != GAP).then_some(*bar)).collect();
         let area = Rect::new(0, 0, width, height);
         let mut buffer = Buffer::empty(area);
-        draw(bars, Default::default(), area, &mut buffer);
+        draw(&bars, Default::default(), area, &mut buffer);
         let row = |y| (0..width).map(|x| buffer[(x, y)].symbol().to_owned()).collect();
         (0..height).map(row).collect()
     }
@@ -67,9 +73,17 @@ mod tests {
     #[test]
     fn the_newest_bar_is_rightmost_and_the_highest_fills_the_height() {
         assert_eq!(drawn(&[(9, 9), (4, 4), (8, 8)], 4, 2), [" █ ▆", " █▇█"]);
-        assert_eq!(drawn(&[(9, 9), (4, 4), (8, 8)], 2, 1), ["▄█"]);
+        assert_eq!(drawn(&[(8, 8), (4, 4), (8, 8)], 2, 1), ["▄█"]);
         assert_eq!(drawn(&[(0, 0)], 2, 1), ["  "]);
         assert_eq!(drawn(&[], 0, 0), [""; 0]);
+    }
+
+    /// Stands for a mark.
+    const GAP: (u64, u64) = (77, 77);
+
+    #[test]
+    fn a_mark_separates_the_bars_of_two_rounds() {
+        assert_eq!(drawn(&[(4, 4), GAP, (2, 2)], 3, 2), ["█│ ", "█│█"]);
     }
 
     #[test]

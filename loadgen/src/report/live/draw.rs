@@ -21,6 +21,9 @@ const FIGURES: u16 = 2;
 /// Least height of a chart with its frame, in lines.
 const CHART: u16 = 5;
 
+/// Least height of the table of steps with its frame, in lines: two rows.
+const LEAST_STEPS: u16 = 4;
+
 /// Draws the live view on `screen`, as the view is at `now`.
 pub(super) fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
     let area = screen.area;
@@ -50,16 +53,28 @@ fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut B
     let wanted = u16::try_from(rows + 2).unwrap_or(u16::MAX).max(3);
     let tables = wanted.min(room / 2).min(room.saturating_sub(CHART));
     let tables = if tables < 3 { 0 } else { tables };
-    let [charts, tables, log] = stack(area, [room - tables, tables, log]);
+    let steps = steps_height(round, room - tables);
+    let [charts, steps, tables, log] = stack(area, [room - tables - steps, steps, tables, log]);
     let [requests, latency] = beside(charts, charts.width / 2);
-    panels::requests(round, requests, screen);
-    panels::latency(round, latency, screen);
+    panels::requests(view, requests, screen);
+    panels::latency(view, latency, screen);
+    if steps.height > 0 {
+        panels::steps(&round.steps, steps, screen);
+    }
     let [cpu, by_worker] = beside(tables, left);
     panels::cpu(view, cpu, screen);
     if !workers.is_empty() {
         panels::workers(workers, by_worker, screen);
     }
     panels::log(view, log, screen);
+}
+
+/// Returns the height of the table of steps, where the charts and this table have `room` lines. 0
+/// without several steps, and if the room is too small for a useful table.
+fn steps_height(round: &Round, room: u16) -> u16 {
+    let rows = u16::try_from(round.steps.len()).unwrap_or(u16::MAX);
+    let height = rows.saturating_add(2).min(room.saturating_sub(CHART)).min(room / 2 + 1);
+    if rows > 0 && height >= LEAST_STEPS { height } else { 0 }
 }
 
 /// Returns the width of the table of CPU usage, and the width of the table of workers to its right.

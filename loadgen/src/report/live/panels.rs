@@ -10,11 +10,15 @@ use ratatui::widgets::{Block, Widget};
 
 use super::bars::{self, Bar};
 use super::seconds::Second;
-use super::view::{Round, View};
+use super::view::{Round, StepOfRound, View};
 use super::workers::{Row, State};
 use crate::measure::Phase;
-use crate::text::{count, duration, milliseconds};
+use crate::text::{count, counted, duration, milliseconds};
 
+/// Width of each figure in the table of steps, in columns of the terminal.
+const CELL: u16 = 13;
+/// Least width in which a target is named below a chart, in columns of the terminal.
+const LEAST_NAME: u16 = 4;
 /// Width that a worker needs in the table of workers, in columns of the terminal.
 const WORKER: u16 = 38;
 
@@ -67,45 +71,137 @@ pub(super) fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Draws a chart of the answered and the failed requests in each second.
-pub(super) fn requests(round: &Round, area: Rect, buffer: &mut Buffer) {
+pub(super) fn requests(view: &View, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| (second.answered, second.answered.saturating_add(second.failed));
-    let legend =
-        if round.failed() > 0 { "requests/s: █ answered ░ failed" } else { "requests/s" };
+    let is_failed = |(_, seconds): &(&str, Vec<Second>)| seconds.iter().any(|it| it.failed > 0);
+    let shown = view.history(inside(area));
+    let failed = view.round.as_ref().is_some_and(|round| round.failed() > 0);
+    let legend = if failed || shown.iter().any(is_failed) {
+        "requests/s: █ answered ░ failed"
+    } else {
+        "requests/s"
+    };
     let styles = (Style::new().cyan(), Style::new().red());
-    chart(round, bar, legend, count, styles, area, buffer);
+    chart(&shown, bar, legend, count, styles, area, buffer);
 }
 
 /// Draws a chart of the median and the 99th percentile of latency in each second.
-pub(super) fn latency(round: &Round, area: Rect, buffer: &mut Buffer) {
+pub(super) fn latency(view: &View, area: Rect, buffer: &mut Buffer) {
     let bar = |second: &Second| {
         let p50 = second.p50_us.unwrap_or(0);
         (p50, second.p99_us.unwrap_or(p50))
     };
     let styles = (Style::new().green(), Style::new().yellow());
     let ms = |us| format!("{} ms", milliseconds(Some(us)));
-    chart(round, bar, "latency: █ p50 ░ p99", ms, styles, area, buffer);
+    let shown = view.history(inside(area));
+    chart(&shown, bar, "latency: █ p50 ░ p99", ms, styles, area, buffer);
 }
 
+/// Returns the number of columns inside the frame of a chart.
+fn inside(area: Rect) -> usize {
+    area.width.saturating_sub(2).into()
+}
+
+/// Draws a chart of the latest rounds. If there are several, the lower edge names their targets.
 fn chart(
-    round: &Round,
-    bar: impl Fn(&Second) -> Bar,
+    rounds: &[(&str, Vec<Second>)],
+    bar: impl Fn(&Second) -> (u64, u64),
     legend: &str,
     scale: impl Fn(u64) -> String,
     styles: (Style, Style),
     area: Rect,
     buffer: &mut Buffer,
 ) {
-    let all: Vec<Bar> = round.seconds.iter().map(bar).collect();
-    let shown = bars::latest(&all, area.width.saturating_sub(2));
+    let mut shown: Vec<Bar> = Vec::new();
+    for (index, (_, seconds)) in rounds.iter().enumerate() {
+        shown.extend((index > 0).then_some(None));
+        shown.extend(seconds.iter().map(|second| Some(bar(second))));
+    }
     let mut block = Block::bordered().title(format!(" {legend} "));
+    let most = format!(" up to {} ", scale(bars::highest(&shown)));
     if !shown.is_empty() {
-        let most = format!(" up to {} ", scale(bars::highest(shown)));
-        let span = format!(" last {} s ", shown.len());
-        block = block.title_bottom(span).title_bottom(Line::from(most).right_aligned());
+        block = block.title_bottom(Line::from(most.as_str()).right_aligned());
+    }
+    if let [(_, seconds)] = rounds {
+        block = block.title_bottom(format!(" last {} s ", seconds.len()));
     }
     let inside = block.inner(area);
     block.render(area, buffer);
-    bars::draw(shown, styles, inside, buffer);
+    bars::draw(&shown, styles, inside, buffer);
+    if rounds.len() > 1 && area.height > 1 {
+        let most = u16::try_from(Line::from(most).width()).unwrap_or(u16::MAX);
+        let end = inside.right().saturating_sub(most);
+        names(rounds, Rect { y: area.bottom() - 1, height: 1, ..inside }, end, buffer);
+    }
+}
+
+/// Writes the target of each round below the round's bars, which end at the right end of `area`.
+/// Text ends before the column `end`. A name without room is left out.
+fn names(rounds: &[(&str, Vec<Second>)], area: Rect, end: u16, buffer: &mut Buffer) {
+    let mut right = area.right();
+    for (target, seconds) in rounds.iter().rev() {
+        // The rounds fit into the columns of a screen.
+        let x = right.saturating_sub(seconds.len() as u16).max(area.x);
+        let room = right.min(end).saturating_sub(x);
+        if room >= LEAST_NAME {
+            name(target, Rect { x, width: room, ..area }, buffer);
+        }
+        // The mark between two rounds takes one column.
+        right = x.saturating_sub(1);
+    }
+}
+
+/// Writes a name, or its beginning and an ellipsis if the name does not fit.
+fn name(name: &str, area: Rect, buffer: &mut Buffer) {
+    let whole = Line::from(format!(" {name} "));
+    if whole.width() <= area.width.into() {
+        return whole.render(area, buffer);
+    }
+    let end = Line::from("… ");
+    let width = area.width.saturating_sub(2);
+    Line::from(format!(" {name}")).render(Rect { width, ..area }, buffer);
+    end.render(Rect { x: area.x + width, width: area.width - width, ..area }, buffer);
+}
+
+/// Draws a row for each step that fits: results of the newest second, and the errors of the round.
+/// If not all steps fit, the last row shows the number of hidden steps.
+pub(super) fn steps(all: &[StepOfRound], area: Rect, buffer: &mut Buffer) {
+    let block = Block::bordered().title(" step ");
+    let inside = block.inner(area);
+    block.render(area, buffer);
+    let edge = Rect { y: area.y, height: area.height.min(1), ..inside };
+    cells(["requests/s", "errors", "p50, ms", "p99, ms"].map(str::to_owned), edge, buffer);
+    let room = usize::from(inside.height);
+    let shown = if all.len() > room { room.saturating_sub(1) } else { all.len() };
+    for (step, row) in all.iter().take(shown).zip(inside.rows()) {
+        Line::from(format!(" {} ", step.name)).render(names_of(row), buffer);
+        let StepOfRound { newest, failed, .. } = step;
+        let [p50, p99] = [newest.p50_us, newest.p99_us].map(milliseconds);
+        cells([count(newest.answered), count(*failed), p50, p99], row, buffer);
+        if *failed > 0 {
+            buffer.set_style(row, Style::new().red());
+        }
+    }
+    if let Some(row) = inside.rows().nth(shown).filter(|_| shown < all.len()) {
+        Line::from(format!(" and {} more", all.len() - shown)).render(row, buffer);
+    }
+}
+
+/// Returns the part of a row of the table of steps that is left for the name of the step.
+fn names_of(row: Rect) -> Rect {
+    Rect { width: row.width.saturating_sub(4 * CELL), ..row }
+}
+
+/// Draws the figures of a step at the right end of a row.
+fn cells(figures: [String; 4], row: Rect, buffer: &mut Buffer) {
+    let mut right = row.right().saturating_sub(1);
+    for figure in figures.iter().rev() {
+        let text = Line::from(format!(" {figure} "));
+        let width = u16::try_from(text.width()).unwrap_or(u16::MAX).min(CELL);
+        let x = right.saturating_sub(width).max(row.x);
+        text.render(Rect { x, width: width.min(row.right() - x), ..row }, buffer);
+        right = right.saturating_sub(CELL);
+    }
 }
 
 /// Draws the CPU time that the services and the generator use. A bar of full width is one core, or
@@ -129,8 +225,7 @@ pub(super) fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
 pub(super) fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     let lost = all.iter().filter(|row| row.state == State::Lost).count();
     let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
-    let title =
-        if all.len() == 1 { "1 worker".to_owned() } else { format!("{} workers", all.len()) };
+    let title = counted(all.len() as u64, "worker");
     let block = Block::bordered().title(format!(" {title}{lost} "));
     let inside = block.inner(area);
     block.render(area, buffer);

@@ -31,8 +31,18 @@ pub(crate) struct Second {
 pub(crate) struct Seconds {
     /// Number of seconds that were returned so far.
     done: u32,
+    /// Latest seconds of all steps together.
+    all: Window,
+    /// Latest seconds of each step, if there are several steps.
+    steps: Vec<Window>,
+}
+
+/// The latest seconds of a step, or of all steps together.
+#[derive(Debug, Default)]
+struct Window {
     /// Latencies of the latest seconds, the newest first.
     latest: VecDeque<Latencies>,
+    newest: Second,
 }
 
 impl Seconds {
@@ -49,18 +59,39 @@ impl Seconds {
         new.map(|second| self.second(&results.second(second))).collect()
     }
 
+    /// Returns the newest second of each step, in the order of the scenario. Empty if the scenario
+    /// has a single step, and before the first second.
+    pub(crate) fn steps(&self) -> Vec<Second> {
+        self.steps.iter().map(|step| step.newest).collect()
+    }
+
     fn second(&mut self, steps: &[Counts]) -> Second {
+        if steps.len() > 1 {
+            self.steps.resize_with(steps.len().max(self.steps.len()), Window::default);
+        }
+        for (index, step) in self.steps.iter_mut().enumerate() {
+            // A second without any request has no counts.
+            step.add(steps.get(index..=index).unwrap_or_default());
+        }
+        self.all.add(steps)
+    }
+}
+
+impl Window {
+    /// Adds the counts of a new second, and returns the results of this second.
+    fn add(&mut self, steps: &[Counts]) -> Second {
         let mut answered = Latencies::default();
         steps.iter().for_each(|step| answered.merge(&step.answered));
         let count = answered.len();
         self.latest.push_front(answered);
         self.latest.truncate(MOST);
-        Second {
+        self.newest = Second {
             answered: count,
             failed: steps.iter().map(Counts::failures).fold(0, u64::saturating_add),
             p50_us: self.quantile(0.5),
             p99_us: self.quantile(0.99),
-        }
+        };
+        self.newest
     }
 
     /// Returns the latency, in µs, that a share `q` (0 to 1) of the expected answers did not
@@ -94,12 +125,8 @@ mod tests {
             let mut counts = Counts::default();
             let latency = Duration::from_millis(u64::from(*second) + 1);
             (0..*answers).for_each(|_| counts.answered.record(latency));
-            let interval = Interval {
-                phase: Phase::Hold,
-                second: *second,
-                steps: vec![counts],
-                flows: Vec::new(),
-            };
+            let (phase, steps) = (Phase::Hold, vec![counts]);
+            let interval = Interval { phase, second: *second, steps, ..Interval::default() };
             results.add(&Snapshot { number: *second, intervals: vec![interval] });
             shown.extend(seconds.new_in(&results, None));
         }
@@ -109,6 +136,27 @@ mod tests {
 
     fn answered(reports: &[(u32, usize)], now: Option<u32>) -> Vec<u64> {
         shown(reports, now).iter().map(|second| second.answered).collect()
+    }
+
+    #[test]
+    fn each_of_several_steps_has_its_newest_second() {
+        let (mut results, mut seconds) = (GrowingSeries::default(), Seconds::default());
+        let mut report = |second, answers: &[u64]| {
+            let step = |(ms, n): (u64, &u64)| {
+                let mut counts = Counts::default();
+                counts.answered.record_n(Duration::from_millis(ms), *n);
+                counts
+            };
+            let steps = (1..).zip(answers).map(step).collect();
+            let interval = Interval { phase: Phase::Hold, second, steps, ..Interval::default() };
+            results.add(&Snapshot { number: second, intervals: vec![interval] });
+            seconds.new_in(&results, None);
+            let figures = |of: Second| (of.answered, of.p50_us);
+            seconds.steps().into_iter().map(figures).collect::<Vec<_>>()
+        };
+        assert_eq!(report(0, &[20, 30]), []);
+        assert_eq!(report(1, &[21, 0]), [(20, Some(1_000)), (30, Some(2_000))]);
+        assert_eq!(report(4, &[1, 1]), [(0, None), (0, None)]);
     }
 
     #[test]

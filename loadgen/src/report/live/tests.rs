@@ -38,10 +38,10 @@ fn busy(workers: u32) -> (View, Instant) {
     view.can_change = true;
     let host = |number| (number % 2 == 1).then(|| format!("load-{number}.example.net"));
     view.workers.joined((0..workers).map(|number| (number, host(number))).collect());
-    view.begin("sanic", start - Duration::from_secs(62));
+    view.begin("sanic", &[], start - Duration::from_secs(62));
     let told = view.finish(12_345.6, start - Duration::from_secs(2));
     view.note(&told);
-    view.begin("fastapi", start);
+    view.begin("fastapi", &[], start);
     view.cpu = [("target", 99.6), ("redis", 41.2), ("generator", 63.0)]
         .map(|(name, percent)| (name.to_owned(), percent))
         .into();
@@ -67,8 +67,8 @@ fn report(view: &mut View, worker: u32, now: Instant) {
         let mut counts = Counts::default();
         let answers = 100 + u64::from(worker) * 17;
         (0..answers).for_each(|_| counts.answered.record(Duration::from_millis(1)));
-        let intervals =
-            vec![Interval { phase: Phase::Hold, second, steps: vec![counts], flows: Vec::new() }];
+        let steps = vec![counts];
+        let intervals = vec![Interval { phase: Phase::Hold, second, steps, ..Interval::default() }];
         view.workers.reported(worker, &Snapshot { number: second, intervals }, now);
     }
 }
@@ -82,6 +82,52 @@ fn in_trouble(workers: u32) -> (View, Instant) {
     let later = now + Duration::from_secs(3);
     (0..workers).filter(|worker| *worker != 1).for_each(|worker| report(&mut view, worker, later));
     (view, later)
+}
+
+/// Returns a view of the third round, of a scenario with this many steps, after a round of 9 s and one
+/// of 12 s.
+fn in_the_third_round(steps: usize) -> (View, Instant) {
+    let (mut view, now) = busy(0);
+    view.round = None;
+    let all = ["log in", "search", "buy", "pay", "log out", "help", "about", "terms"];
+    let names: Vec<String> = all.iter().take(steps).map(|&name| name.to_owned()).collect();
+    for (target, seconds) in [("sanic", 9), ("fastapi", 12), ("aiohttp.web", 7)] {
+        view.begin(target, &names, now);
+        view.round.as_mut().unwrap().add((0..seconds).map(second).collect());
+    }
+    let round = view.round.as_mut().unwrap();
+    round.load = "100 users".to_owned();
+    let start = now - Duration::from_secs(8);
+    let end = Some(start + Duration::from_secs(13));
+    round.timeline = Some(Timeline { measured: start, full: start, end });
+    round.set_steps(&(3..).map(second).take(steps).collect::<Vec<_>>());
+    round.steps.iter_mut().skip(1).take(1).for_each(|step| step.failed = 1_234);
+    round.errors = [(ErrorKind::Timeout, 1_234)].into();
+    (view, now)
+}
+
+#[test]
+fn earlier_rounds_stay_in_the_charts() {
+    let (view, now) = in_the_third_round(1);
+    insta::assert_snapshot!(screen(&view, now, COLOURS, (80, 24)).backend());
+}
+
+#[test]
+fn each_of_several_steps_has_a_row() {
+    let (view, now) = in_the_third_round(3);
+    insta::assert_snapshot!(screen(&view, now, COLOURS, (80, 24)).backend());
+}
+
+#[test]
+fn steps_without_room_are_counted() {
+    let (view, now) = in_the_third_round(8);
+    insta::assert_snapshot!(screen(&view, now, COLOURS, (80, 24)).backend());
+}
+
+#[test]
+fn a_low_screen_has_no_table_of_steps() {
+    let (view, now) = in_the_third_round(3);
+    insta::assert_snapshot!(screen(&view, now, COLOURS, (60, 12)).backend());
 }
 
 #[test]
@@ -164,7 +210,11 @@ proptest! {
         (stage, later) in (0u8..3, 0u64..100),
         unicode in any::<bool>(),
     ) {
-        let (mut view, now) = if workers > 2 { in_trouble(workers) } else { busy(workers) };
+        let (mut view, now) = match workers {
+            0 => in_the_third_round(usize::from(width % 9)),
+            1 | 2 => busy(workers),
+            _ => in_trouble(workers),
+        };
         match stage {
             0 => view.round = None,
             1 => drop(view.finish(1.0, now)),

@@ -8,7 +8,7 @@ use super::forecast::Forecast;
 use super::seconds::Second;
 use super::workers::Workers;
 use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
-use crate::text::{count, milliseconds, rate};
+use crate::text::{count, counted, milliseconds, rate};
 
 /// Number of the latest seconds that are retained: as many as a chart on a wide screen has columns.
 const SECONDS: usize = 200;
@@ -27,6 +27,8 @@ pub(crate) struct View {
     pub forecast: Forecast,
     /// The round that began last; `None` before the first round.
     pub round: Option<Round>,
+    /// Earlier rounds that the charts show beside the round that began last, the oldest first.
+    pub earlier: VecDeque<Past>,
     /// CPU time that each service and the generator use now: 100 is one core.
     pub cpu: BTreeMap<String, f64>,
     /// Workers that send the load; empty if this process sends the load.
@@ -37,6 +39,15 @@ pub(crate) struct View {
     pub can_change: bool,
     /// Whether the rounds have begun.
     pub is_measuring: bool,
+}
+
+/// An earlier round, as the charts show it.
+#[derive(Debug, Clone)]
+pub(crate) struct Past {
+    /// Name of the target.
+    pub target: String,
+    /// Results of the latest seconds, the newest last.
+    pub seconds: VecDeque<Second>,
 }
 
 /// State of the latest round, as the live view shows it.
@@ -52,6 +63,19 @@ pub(crate) struct Round {
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Results of the latest seconds, the newest last.
     pub seconds: VecDeque<Second>,
+    /// Results of each step; empty if the scenario has a single step.
+    pub steps: Vec<StepOfRound>,
+}
+
+/// State of a step in the latest round.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct StepOfRound {
+    /// Name of the step.
+    pub name: String,
+    /// Results of the newest second.
+    pub newest: Second,
+    /// Number of failed requests during the ramp-up and the hold.
+    pub failed: u64,
 }
 
 impl View {
@@ -61,10 +85,21 @@ impl View {
         self.log.drain(..self.log.len().saturating_sub(LINES));
     }
 
-    /// Begins a round that measures `target`.
-    pub(crate) fn begin(&mut self, target: &str, now: Instant) {
+    /// Begins a round that measures `target` with these steps.
+    pub(crate) fn begin(&mut self, target: &str, steps: &[String], now: Instant) {
         self.forecast.begin(now);
-        self.round = Some(Round { target: target.to_owned(), ..Round::default() });
+        if let Some(Round { target, seconds, .. }) = self.round.take()
+            && !seconds.is_empty()
+        {
+            self.earlier.push_back(Past { target, seconds });
+            let is_shown = |past: &Past| past.seconds.len();
+            while self.earlier.iter().skip(1).map(is_shown).sum::<usize>() >= SECONDS {
+                self.earlier.pop_front();
+            }
+        }
+        let step = |name: &String| StepOfRound { name: name.clone(), ..StepOfRound::default() };
+        let steps = steps.iter().filter(|_| steps.len() > 1).map(step).collect();
+        self.round = Some(Round { target: target.to_owned(), steps, ..Round::default() });
         self.workers.begin();
         self.cpu.clear();
     }
@@ -78,9 +113,29 @@ impl View {
         round.timeline = None;
         let errors = match round.failed() {
             0 => String::new(),
-            n => format!(", {} errors", count(n)),
+            n => format!(", {}", counted(n, "error")),
         };
         format!("[{number}/{of}] {}: {} requests/s{errors}", round.target, rate(rate_per_s))
+    }
+
+    /// Returns the latest seconds for a chart of this many columns, the newest last: the target and the
+    /// seconds of each round. Each round but the first takes one more column, for a mark.
+    pub(crate) fn history(&self, columns: usize) -> Vec<(&str, Vec<Second>)> {
+        let latest = self.round.iter().map(|round| (round.target.as_str(), &round.seconds));
+        let earlier = self.earlier.iter().rev().map(|past| (past.target.as_str(), &past.seconds));
+        let (mut rounds, mut room) = (Vec::new(), columns);
+        for (target, seconds) in latest.chain(earlier).filter(|(_, of)| !of.is_empty()) {
+            room -= usize::from(!rounds.is_empty()).min(room);
+            let shown = seconds.len().min(room);
+            if shown == 0 {
+                break;
+            }
+            room -= shown;
+            let hidden = seconds.len() - shown;
+            rounds.push((target, seconds.iter().skip(hidden).copied().collect()));
+        }
+        rounds.reverse();
+        rounds
     }
 
     /// Returns the number of the current second, counted from the end of the warm-up and only to
@@ -101,9 +156,21 @@ impl Round {
     /// Adds the errors that a worker, or this process, has reported.
     pub(crate) fn reported(&mut self, snapshot: &Snapshot) {
         let shown = snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase));
-        for (kind, n) in shown.flat_map(|interval| &interval.steps).flat_map(|step| &step.errors) {
-            let sum = self.errors.entry(*kind).or_default();
-            *sum = sum.saturating_add(*n);
+        for (index, counts) in shown.flat_map(|interval| interval.steps.iter().enumerate()) {
+            if let Some(step) = self.steps.get_mut(index) {
+                step.failed = step.failed.saturating_add(counts.failures());
+            }
+            for (kind, n) in &counts.errors {
+                let sum = self.errors.entry(*kind).or_default();
+                *sum = sum.saturating_add(*n);
+            }
+        }
+    }
+
+    /// Sets the newest second of each step.
+    pub(crate) fn set_steps(&mut self, newest: &[Second]) {
+        for (step, newest) in self.steps.iter_mut().zip(newest) {
+            step.newest = *newest;
         }
     }
 
@@ -125,7 +192,7 @@ impl Round {
             self.errors.iter().map(|(kind, n)| format!("{} {kind}", count(*n))).collect();
         match self.failed() {
             0 => "no errors".to_owned(),
-            all => format!("{} errors: {}", count(all), kinds.join(", ")),
+            all => format!("{}: {}", counted(all, "error"), kinds.join(", ")),
         }
     }
 
@@ -162,7 +229,7 @@ mod tests {
         assert_eq!(round.errors(), "no errors");
         let mut report = |phase, kind, n| {
             let steps = vec![Counts { errors: [(kind, n)].into(), ..Counts::default() }];
-            let intervals = vec![Interval { phase, second: 0, steps, flows: Vec::new() }];
+            let intervals = vec![Interval { phase, steps, ..Interval::default() }];
             round.reported(&Snapshot { number: 0, intervals });
         };
         report(Phase::Warmup, ErrorKind::Connect, 7);
@@ -177,15 +244,42 @@ mod tests {
     fn a_finished_round_is_reported_in_a_line_and_stays_visible() {
         let (mut view, now) = (View::default(), Instant::now());
         view.forecast = Forecast::new(2, None);
-        view.begin("sanic", now);
+        view.begin("sanic", &[], now);
         let second = Second { answered: 1_234, ..Second::default() };
         view.round.as_mut().unwrap().add(vec![second]);
         assert_eq!(view.finish(1_234.4, now), "[1/2] sanic: 1,234 requests/s");
         assert_eq!(view.round.as_ref().unwrap().figures()[0], "1,234 requests/s");
-        view.begin("flask", now);
+        view.begin("flask", &[], now);
         assert_eq!(view.round.as_ref().unwrap().figures()[0], "– requests/s");
         view.round.as_mut().unwrap().errors.insert(ErrorKind::Status, 3);
         assert_eq!(view.finish(0.5, now), "[2/2] flask: 0.5 requests/s, 3 errors");
+    }
+
+    #[test]
+    fn earlier_rounds_stay_in_the_charts_as_far_as_there_is_room() {
+        let (mut view, now) = (View::default(), Instant::now());
+        let shown = |view: &View, columns| {
+            let rounds = view.history(columns).into_iter();
+            rounds.map(|(target, seconds)| (target.to_owned(), seconds.len())).collect::<Vec<_>>()
+        };
+        for (target, seconds) in [("sanic", 30), ("flask", 0), ("falcon", 20), ("sanic", 5)] {
+            view.begin(target, &[], now);
+            view.round.as_mut().unwrap().add(vec![Second::default(); seconds]);
+        }
+        let owned = |(target, n): (&str, usize)| (target.to_owned(), n);
+        let all = [("sanic", 30), ("falcon", 20), ("sanic", 5)].map(owned);
+        assert_eq!(shown(&view, 200), all);
+        assert_eq!(shown(&view, 10), [("falcon", 4), ("sanic", 5)].map(owned));
+        assert_eq!(shown(&view, 6), [("sanic", 5)].map(owned));
+        assert_eq!(shown(&view, 3), [("sanic", 3)].map(owned));
+        // A round that has just begun hides nothing.
+        view.begin("flask", &[], now);
+        assert_eq!(shown(&view, 200), all);
+        (0..500).for_each(|_| {
+            view.begin("flask", &[], now);
+            view.round.as_mut().unwrap().add(vec![Second::default()]);
+        });
+        assert!(view.earlier.len() <= SECONDS, "{}", view.earlier.len());
     }
 
     #[test]

@@ -127,7 +127,8 @@ mod tests {
         let interval = |(second, requests): &(u32, u64)| {
             let mut counts = Counts::default();
             (0..*requests).for_each(|_| counts.answered.record(Duration::from_millis(1)));
-            Interval { phase: Phase::Hold, second: *second, steps: vec![counts], flows: Vec::new() }
+            let steps = vec![counts];
+            Interval { phase: Phase::Hold, second: *second, steps, ..Interval::default() }
         };
         Snapshot { number: 0, intervals: seconds.iter().map(interval).collect() }
     }

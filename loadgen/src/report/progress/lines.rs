@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::measure::Phase;
 use crate::report::live::View;
-use crate::text::{count, duration};
+use crate::text::{counted, duration};
 
 /// Time between two progress lines about a round.
 const EVERY: Duration = Duration::from_secs(5);
@@ -37,7 +37,7 @@ pub(super) fn under_way(view: &View, now: Instant) -> String {
     let (number, of) = view.forecast.place();
     let errors = match round.failed() {
         0 => "no errors".to_owned(),
-        failed => format!("{} errors", count(failed)),
+        failed => counted(failed, "error"),
     };
     let [requests, p50, p99] = round.figures();
     let left = round.left(now).map(|left| format!(", {} left", duration(left)));
@@ -55,7 +55,7 @@ mod tests {
     fn view(start: Instant) -> View {
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut view = View { forecast: Forecast::new(2, None), ..View::default() };
-        view.begin("sanic", start);
+        view.begin("sanic", &[], start);
         let round = view.round.as_mut().unwrap();
         round.timeline = Some(Timeline { measured: at(1), full: at(3), end: Some(at(14)) });
         round.load = "100 users".to_owned();

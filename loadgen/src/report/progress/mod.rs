@@ -96,12 +96,13 @@ impl Progress {
         self.shared.learn(|view| view.workers.joined(roster));
     }
 
-    /// Begins a round that measures `target`. The round begins with a verification of the target.
-    pub fn round_started(&mut self, target: &str) {
+    /// Begins a round that measures `target` with these steps. The round begins with a verification
+    /// of the target.
+    pub fn round_started(&mut self, target: &str, steps: &[String]) {
         let now = Instant::now();
         (self.seconds, self.pace) = (Seconds::default(), Pace::default());
         self.step(&format!("verifying {target}"));
-        self.shared.learn(|view| view.begin(target, now));
+        self.shared.learn(|view| view.begin(target, steps, now));
     }
 
     /// Records the times at which the warm-up, the ramp-up and the round are planned to end.
@@ -122,6 +123,7 @@ impl Progress {
             if let Some(round) = &mut view.round {
                 round.reported(snapshot);
                 round.add(seconds);
+                round.set_steps(&self.seconds.steps());
             }
         });
     }
@@ -135,6 +137,7 @@ impl Progress {
             let Some(round) = &mut view.round else { return false };
             let is_new = !seconds.is_empty() || round.load != load;
             round.add(seconds);
+            round.set_steps(&self.seconds.steps());
             load.clone_into(&mut round.load);
             is_new
         });

@@ -11,7 +11,7 @@ use crate::analysis::{Loaded, Plateau};
 use crate::record::{
     Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord,
 };
-use crate::text::{duration, milliseconds, precise, rate};
+use crate::text::{counted, duration, milliseconds, precise, rate};
 
 /// Describes the search: its scenario and its parameters.
 pub(crate) fn headline(record: &CapacityRecord) -> String {
@@ -32,8 +32,7 @@ pub(crate) fn headline(record: &CapacityRecord) -> String {
     );
     let _ = match search.workers {
         0 => Ok(()),
-        1 => write!(text, ", 1 worker"),
-        n => write!(text, ", {n} workers"),
+        n => write!(text, ", {}", counted(n.into(), "worker")),
     };
     text
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Warning;
 use crate::record::RunRecord;
-use crate::text::count;
+use crate::text::{count, counted};
 
 /// Warns that the run did not go as planned, with the reason and the number of users that remained.
 /// `None` if all went as planned.
@@ -24,7 +24,7 @@ fn users_left(record: &RunRecord) -> Option<String> {
     }
     let left = rounds.iter().rev().map(|((achieved, planned), n)| {
         let (achieved, planned) = (count((*achieved).into()), count((*planned).into()));
-        let rounds = if *n == 1 { "1 round".to_owned() } else { format!("{n} rounds") };
+        let rounds = counted((*n).into(), "round");
         format!("{achieved} of {planned} at the end of {rounds}")
     });
     let left: Vec<String> = left.collect();

@@ -54,7 +54,7 @@ pub(crate) fn changed(group: &GroupRecord) -> Option<String> {
 }
 
 /// Returns the tables of a group: our figures, and a table for each metric with published figures; or
-/// the capacities of a search.
+/// the capacities of a search. Tables without rows are left out.
 pub(crate) fn tables(group: &GroupRecord) -> Vec<ArmTable> {
     if let Some(capacity) = &group.capacity {
         return vec![searched::table(group, capacity)];
@@ -67,7 +67,8 @@ pub(crate) fn tables(group: &GroupRecord) -> Vec<ArmTable> {
     }
     let published = metrics.into_iter().map(|metric| published(group, metric));
     let measured = [figures(group)].into_iter().chain(tail(group));
-    measured.chain(services(group)).chain(database(group)).chain(published).collect()
+    let all = measured.chain(services(group)).chain(database(group)).chain(published);
+    all.filter(|table| !table.rows.is_empty()).collect()
 }
 
 /// Returns the table of our figures.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::record::RunRecord;
-use crate::text::{count, duration, precise};
+use crate::text::{count, counted, duration, precise};
 
 /// Returns the scenario, the load and the rounds, such as `redis3: 100 users, 5 rounds of 3s`.
 #[must_use]
@@ -14,7 +14,7 @@ pub(crate) fn headline(record: &RunRecord) -> String {
     let seconds = |s: f64| duration(Duration::try_from_secs_f64(s).unwrap_or_default());
     let length = match (load.duration_s, load.iterations) {
         (Some(s), _) => seconds(s),
-        (None, Some(n)) => format!("{} iterations", count(n)),
+        (None, Some(n)) => counted(n, "iteration"),
         (None, None) => String::new(),
     };
     let mut text = format!("{}: {}, ", record.scenario, amount(record));
@@ -33,8 +33,7 @@ pub(crate) fn headline(record: &RunRecord) -> String {
     }
     let _ = match load.workers {
         0 => Ok(()),
-        1 => write!(text, ", 1 worker"),
-        n => write!(text, ", {n} workers"),
+        n => write!(text, ", {}", counted(n.into(), "worker")),
     };
     text
 }
@@ -46,13 +45,19 @@ fn amount(record: &RunRecord) -> String {
         true => record.targets.iter().map(|target| target.users).collect(),
         false => [load.users].into(),
     };
-    let users = numbers.into_iter().map(|users| count(users.into())).collect::<Vec<_>>().join(", ");
+    let users = match numbers.iter().copied().collect::<Vec<_>>().as_slice() {
+        [users] => counted((*users).into(), "user"),
+        several => {
+            let several = several.iter().map(|users| count((*users).into()));
+            format!("{} users", several.collect::<Vec<_>>().join(", "))
+        }
+    };
     let staged = if load.stages.is_empty() { "" } else { "up to " };
     match load.rate_per_s {
-        None => format!("{staged}{users} users"),
+        None => format!("{staged}{users}"),
         Some(rate) => {
             let arrivals = load.arrivals.as_deref().unwrap_or_default();
-            format!("{staged}{} requests/s ({arrivals}) by up to {users} users", precise(rate))
+            format!("{staged}{} requests/s ({arrivals}) by up to {users}", precise(rate))
         }
     }
 }

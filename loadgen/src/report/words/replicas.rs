@@ -2,7 +2,7 @@
 
 use super::ranked::ranked;
 use crate::record::{ReceivedRecord, RunRecord, TargetRecord};
-use crate::text::{count, megabytes};
+use crate::text::{count, counted, megabytes};
 
 /// Returns a line for each target with replicas: the responses and the resources of each replica, and
 /// whether the responses of all replicas are as many as loadgen received.
@@ -16,12 +16,11 @@ fn line(target: &TargetRecord) -> Option<String> {
     let of = |replica: usize| rounds().filter_map(move |round| round.replicas.get(replica));
     let sums: Vec<u64> =
         (0..replicas).map(|replica| of(replica).map(|one| one.responses).sum()).collect();
-    let number = |n: usize| if n == 1 { "1 replica".to_owned() } else { format!("{n} replicas") };
     let each = if replicas == 1 { "" } else { " each" };
     let mut line = format!(
         "{}: {} sent {} responses{each}, {}",
         target.name,
-        number(replicas),
+        counted(replicas as u64, "replica"),
         span(ends(sums.iter().copied())?.map(count)),
         agreement(target, sums.iter().sum()),
     );

@@ -64,6 +64,16 @@ fn markdown_has_the_ranking_and_its_interpretation() {
 }
 
 #[test]
+fn markdown_has_a_row_for_each_step() {
+    let mut sanic = target("sanic", &[4_300.0, 4_345.0]);
+    sanic.steps = vec![summary("read", 3_200.0), summary("write", 1_122.5)];
+    let text = markdown(&record(vec![sanic]));
+    let row = |name, rate| format!("\n| {name} | {rate} | 0 | 2.35 | 12.3 | 98.8 | 301 | – |\n");
+    let (read, write) = (row("↳ read", "3,200"), row("↳ write", "1,123"));
+    assert!(text.contains(&read) && text.contains(&write), "{text}");
+}
+
+#[test]
 fn markdown_of_capacities_has_the_same_parts() {
     insta::assert_snapshot!(capacity_markdown(&of_two()));
 }

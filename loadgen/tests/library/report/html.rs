@@ -116,6 +116,34 @@ fn charts_have_a_line_for_each_target_in_the_order_of_the_ranking() {
     assert_eq!(over_time["marks"][1], serde_json::json!([4.0, 2]));
 }
 
+/// Returns the headings after which nothing but another heading or the end of the section follows.
+fn lonely_headings(page: &str) -> Vec<&str> {
+    let ends = ["</h2>", "</h3>"].into_iter().flat_map(|end| page.match_indices(end));
+    let rest = ends.map(|(at, end)| page[at + end.len()..].trim_start());
+    rest.filter(|rest| ["</section>", "<h2", "<h3"].iter().any(|next| rest.starts_with(next)))
+        .collect()
+}
+
+#[test]
+fn no_heading_is_empty() {
+    let mut alone = target("url", &[88.0]);
+    alone.resources.clear();
+    let mut bare = record(vec![alone]);
+    (bare.comparison, bare.environment.runtime) = (None, "url".to_owned());
+    let mut search = of_two();
+    search.targets.iter_mut().for_each(|target| target.curve.clear());
+    let pages =
+        [html(&bare), html(&of_two_targets()), capacity_html(&of_two()), capacity_html(&search)];
+    for page in &pages {
+        assert_eq!(lonely_headings(content(page)), [""; 0]);
+    }
+    assert!(pages[0].contains("<h2 id=\"ranking\">Results</h2>"));
+    assert!(
+        !content(&pages[0]).contains("Findings") && !content(&pages[0]).contains("CPU and memory")
+    );
+    assert!(!content(&pages[3]).contains("Latency over throughput"));
+}
+
 #[test]
 fn foreign_text_is_escaped() {
     let evil = "<script>alert('&')</script>";

@@ -10,3 +10,4 @@ mod html;
 mod records;
 mod run;
 mod shown;
+mod stages;

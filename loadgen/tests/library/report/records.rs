@@ -81,6 +81,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         total: summary("all", mean),
         groups: Vec::new(),
         flows: Vec::new(),
+        stages: Vec::new(),
         latency_histograms: BTreeMap::new(),
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),

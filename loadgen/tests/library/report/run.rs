@@ -271,6 +271,19 @@ fn of_a_url() -> RunRecord {
 }
 
 #[test]
+fn one_is_no_plural() {
+    let mut record = of_a_url();
+    (record.load.users, record.load.workers, record.load.iterations) = (1, 1, Some(1));
+    let in_one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = in_one_line(shown(&record));
+    assert!(text.contains(": 1 user, "), "{text}");
+    assert!(text.contains(" of 1 iteration after 1s of warm-up, 1 worker url"), "{text}");
+    record.load.rate_per_s = Some(1.0);
+    let text = in_one_line(shown(&record));
+    assert!(text.contains(" by up to 1 user, "), "{text}");
+}
+
+#[test]
 fn a_running_server_is_reported() {
     insta::assert_snapshot!(shown(&of_a_url()));
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Interval, Series, Snapshot, merge_steps};
+use super::{Place, Series, Snapshot, measured_in, merge_steps};
 use crate::measure::counts::Counts;
 use crate::measure::timeline::Phase;
 
@@ -12,7 +12,7 @@ use crate::measure::timeline::Phase;
 #[derive(Debug, Default)]
 pub struct GrowingSeries {
     packed: Series,
-    latest: BTreeMap<(Phase, u32), Vec<Counts>>,
+    latest: BTreeMap<Place, Vec<Counts>>,
     /// Counts of iterations that are not packed yet, by flow.
     flows: BTreeMap<Phase, Vec<Counts>>,
     /// Number of the latest second in any snapshot so far.
@@ -30,10 +30,10 @@ const TOGETHER: u32 = 32;
 impl GrowingSeries {
     /// Adds a snapshot of one process.
     pub fn add(&mut self, snapshot: &Snapshot) {
-        for Interval { phase, second, steps, flows } in &snapshot.intervals {
-            merge_steps(self.latest.entry((*phase, *second)).or_default(), steps);
-            merge_steps(self.flows.entry(*phase).or_default(), flows);
-            self.newest = self.newest.max(*second);
+        for interval in &snapshot.intervals {
+            merge_steps(self.latest.entry(interval.place()).or_default(), &interval.steps);
+            merge_steps(self.flows.entry(interval.phase).or_default(), &interval.flows);
+            self.newest = self.newest.max(interval.second);
         }
         // Some processes may not have reported the second before the newest yet.
         let before = self.newest.saturating_sub(1);
@@ -57,8 +57,8 @@ impl GrowingSeries {
     #[must_use]
     pub fn newest(&self) -> Option<u32> {
         let (latest, packed) = (self.latest.keys(), self.packed.open.keys());
-        let measured = latest.chain(packed).filter(|(phase, _)| Phase::MEASURED.contains(phase));
-        measured.map(|(_, second)| *second).max()
+        let measured = latest.chain(packed).filter(|at| Phase::MEASURED.contains(&at.phase));
+        measured.map(|at| at.second).max()
     }
 
     /// Returns the measured counts of one second, by step. The second must be one of the latest,
@@ -66,16 +66,14 @@ impl GrowingSeries {
     #[must_use]
     pub fn second(&self, second: u32) -> Vec<Counts> {
         let mut total = self.packed.second(second);
-        for phase in Phase::MEASURED {
-            if let Some(steps) = self.latest.get(&(phase, second)) {
-                merge_steps(&mut total, steps);
-            }
+        for (_, steps) in measured_in(&self.latest, second) {
+            merge_steps(&mut total, steps);
         }
         total
     }
 
     fn pack(&mut self, is_due: impl Fn(u32) -> bool) {
-        for (at, steps) in self.latest.extract_if(.., |(_, second), _| is_due(*second)) {
+        for (at, steps) in self.latest.extract_if(.., |at, _| is_due(at.second)) {
             self.packed.add_steps(at, &steps);
         }
     }

@@ -31,13 +31,11 @@ fn counts() -> impl Strategy<Value = Counts> {
 
 fn snapshot() -> impl Strategy<Value = Snapshot> {
     let phase = prop::sample::select(PHASES.to_vec());
-    let interval = (
-        phase,
-        0u32..4,
-        prop::collection::vec(counts(), 0..3),
-        prop::collection::vec(counts(), 0..2),
-    )
-        .prop_map(|(phase, second, steps, flows)| Interval { phase, second, steps, flows });
+    let of = |most| prop::collection::vec(counts(), 0..most);
+    let interval =
+        (phase, 0u32..4, 0u32..3, of(3), of(2)).prop_map(|(phase, second, stage, steps, flows)| {
+            Interval { phase, second, stage, steps, flows }
+        });
     (0u32..99, prop::collection::vec(interval, 0..3))
         .prop_map(|(number, intervals)| Snapshot { number, intervals })
 }
@@ -59,10 +57,8 @@ fn busy_second() -> Counts {
 }
 
 fn of_second(second: u32, steps: Vec<Counts>) -> Snapshot {
-    Snapshot {
-        number: second,
-        intervals: vec![Interval { phase: Phase::Hold, second, steps, flows: Vec::new() }],
-    }
+    let interval = Interval { phase: Phase::Hold, second, steps, ..Interval::default() };
+    Snapshot { number: second, intervals: vec![interval] }
 }
 
 fn bytes(packed: &Packed) -> usize {
@@ -105,7 +101,7 @@ fn late_results_of_a_closed_second_count_without_new_percentiles() {
     growing.add(&of_second(9, of(2, 900)));
     growing.add(&of_second(501, of(1, 100)));
     let series = Series::from(growing);
-    assert!(series.open.keys().all(|(_, second)| *second >= 500), "{:?}", series.open.keys());
+    assert!(series.open.keys().all(|at| at.second >= 500), "{:?}", series.open.keys());
     let told: Vec<_> =
         series.seconds().map(|it| (it.all.second, it.all.answered, it.all.p50_us)).collect();
     let late = Some(2_000);
@@ -128,17 +124,19 @@ fn counts_beyond_the_encoding_are_kept() {
     (0..62).for_each(|_| most.merge(&most.clone()));
     let steps = [most];
     let mut series = Series::default();
-    (0..2).for_each(|_| series.add_steps((Phase::Hold, 0), &steps));
-    assert!(matches!(series.open[&(Phase::Hold, 0)], Packed::Steps(_)));
+    let at = Place { phase: Phase::Hold, second: 0, stage: 0 };
+    (0..2).for_each(|_| series.add_steps(at, &steps));
+    assert!(matches!(series.open[&at], Packed::Steps(_)));
     assert_eq!(series.phase(Phase::Hold)[0].answered.len(), 1 << 63);
     series.close(1);
-    series.add_steps((Phase::Hold, 0), &steps);
+    series.add_steps(at, &steps);
     series.close(1);
     assert_eq!(series.phase(Phase::Hold)[0].answered.len(), 3 << 62);
 }
 
 fn counted(series: &Series) -> Vec<Vec<Counts>> {
-    PHASES.map(|phase| series.phase(phase)).to_vec()
+    let stages = (0..3).map(|stage| Series::stage_of([series], stage));
+    PHASES.map(|phase| series.phase(phase)).into_iter().chain(stages).collect()
 }
 
 proptest! {
@@ -153,6 +151,9 @@ proptest! {
         let (both, rounds) = (merged([&a, &b]), [merged([&a]), merged([&b])]);
         for phase in PHASES {
             prop_assert_eq!(Series::phase_of(&rounds, phase), both.phase(phase));
+        }
+        for stage in 0..3 {
+            prop_assert_eq!(Series::stage_of(&rounds, stage), Series::stage_of([&both], stage));
         }
     }
 
@@ -178,10 +179,9 @@ proptest! {
 
     #[test]
     fn packing_loses_nothing(a in snapshot(), b in snapshot()) {
-        let mut plain: BTreeMap<(Phase, u32), Vec<Counts>> = BTreeMap::new();
+        let mut plain: BTreeMap<Place, Vec<Counts>> = BTreeMap::new();
         for interval in a.intervals.iter().chain(&b.intervals) {
-            let at = (interval.phase, interval.second);
-            merge_steps(plain.entry(at).or_default(), &interval.steps);
+            merge_steps(plain.entry(interval.place()).or_default(), &interval.steps);
         }
         let series = merged([&a, &b]);
         let kept = series.open.iter().map(|(at, packed)| (*at, packed.unpack()));

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use super::{Arm, CapacitySettings, Claim, ExperimentFile, Group, Statement};
 use crate::scenario::explain::explain_load;
 use crate::scenario::load::{Load, WARMUP};
-use crate::text::{count, duration, precise};
+use crate::text::{count, counted, duration, precise};
 
 /// Returns the explanation of the whole experiment.
 #[must_use]
@@ -134,7 +134,7 @@ impl fmt::Display for CapacitySettings {
         let (percent, time) = (precise(self.precision * 100.0), duration(self.duration));
         write!(f, "a search to a precision of {percent} %, by trials of {time}")?;
         self.users.map_or(Ok(()), |users| {
-            write!(f, " with at most {} requests in flight", count(users.into()))
+            write!(f, " with at most {} in flight", counted(users.into(), "request"))
         })
     }
 }

@@ -19,7 +19,7 @@ const WORKERS: u32 = 3;
 /// # Panics
 /// Must never panic.
 pub fn take_foreign<'a>(messages: impl IntoIterator<Item = &'a [u8]>) -> Results {
-    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
+    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000), last_stage: 0 };
     let mut state =
         RoundState::new(1, WORKERS, &BTreeSet::new(), Vec::new(), schedule, OnLoss::Continue);
     let mut now = Duration::ZERO;

@@ -49,12 +49,9 @@ fn counts() -> impl Strategy<Value = Counts> {
 fn snapshot() -> impl Strategy<Value = Snapshot> {
     let phase = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
     let phase = prop::sample::select(phase.to_vec());
-    let interval = (phase, small(), prop::collection::vec(counts(), 0..3));
-    let interval = interval.prop_map(|(phase, second, steps)| Interval {
-        phase,
-        second,
-        steps,
-        flows: Vec::new(),
+    let of = || prop::collection::vec(counts(), 0..3);
+    let interval = (phase, small(), of(), of()).prop_map(|(phase, second, steps, flows)| {
+        Interval { phase, second, steps, flows, ..Interval::default() }
     });
     (small(), prop::collection::vec(interval, 0..3))
         .prop_map(|(number, intervals)| Snapshot { number, intervals })
@@ -84,11 +81,11 @@ fn report() -> impl Strategy<Value = Report> {
 /// was divided among the other workers.
 #[test]
 fn reports_of_a_worker_without_a_share_are_refused() {
-    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000) };
+    let schedule = Schedule { measured: ms(100), end: None, drain: ms(3_000), last_stage: 0 };
     let absent = BTreeSet::from([2]);
     let mut state = RoundState::new(1, 3, &absent, Vec::new(), schedule, OnLoss::Continue);
     let steps = vec![Counts { cancelled: 1, ..Counts::default() }];
-    let intervals = vec![Interval { phase: Phase::Hold, second: 0, steps, flows: Vec::new() }];
+    let intervals = vec![Interval { phase: Phase::Hold, steps, ..Interval::default() }];
     let news = News::Snapshot(Snapshot { number: 0, intervals }, StrainSample::default());
     let actions = state.take(ms(200), Input::Report(Report { epoch: 1, worker: 2, news }));
     assert_eq!(actions, []);
@@ -116,12 +113,8 @@ fn whole_round() -> Vec<Report> {
         ..Counts::default()
     };
     let snapshot = |number| {
-        let interval = Interval {
-            phase: Phase::Hold,
-            second: 0,
-            steps: vec![counts.clone(); 2],
-            flows: Vec::new(),
-        };
+        let steps = vec![counts.clone(); 2];
+        let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
         News::Snapshot(Snapshot { number, intervals: vec![interval] }, StrainSample::default())
     };
     let (held, digest) = (Duration::from_secs(1), "0123456789abcdef".to_owned());
@@ -218,11 +211,12 @@ proptest! {
 
 #[test]
 fn impossible_reports_are_refused_with_a_reason() {
-    let interval =
-        Interval { phase: Phase::Hold, second: u32::MAX, steps: Vec::new(), flows: Vec::new() };
+    let interval = Interval { phase: Phase::Hold, second: u32::MAX, ..Interval::default() };
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+    let staged = Interval { phase: Phase::Hold, stage: 1, ..Interval::default() };
     let news = [
         News::Snapshot(snapshot, StrainSample::default()),
+        News::Snapshot(Snapshot { number: 0, intervals: vec![staged] }, StrainSample::default()),
         News::Finished(
             Finished { snapshots: 0, held: Duration::MAX, ..Finished::default() },
             String::new(),
@@ -233,6 +227,7 @@ fn impossible_reports_are_refused_with_a_reason() {
         round.refused,
         [
             "worker 1 reported second 4294967295 in second 0",
+            "worker 1 reported stage 1, which does not exist",
             "worker 1 reported second 18446744073709551615 in second 0",
         ]
     );
@@ -243,12 +238,8 @@ fn a_report_that_would_fill_the_memory_is_refused() {
     let mut counts = Counts::default();
     counts.answered.record(ms(1));
     let report = |steps: usize| {
-        let interval = Interval {
-            phase: Phase::Hold,
-            second: 0,
-            steps: vec![counts.clone(); steps],
-            flows: Vec::new(),
-        };
+        let steps = vec![counts.clone(); steps];
+        let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
         let snapshot = Snapshot { number: 0, intervals: vec![interval] };
         Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
     };
@@ -263,7 +254,7 @@ fn a_report_that_would_fill_the_memory_is_refused() {
 fn steps_without_a_histogram_do_not_count_against_the_memory_limit() {
     let errors = BTreeMap::from([(ErrorKind::Reset, 7)]);
     let steps = vec![Counts { errors, ..Counts::default() }; 5_000];
-    let interval = Interval { phase: Phase::Hold, second: 0, steps, flows: Vec::new() };
+    let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
     let snapshot = Snapshot { number: 0, intervals: vec![interval] };
     let news = News::Snapshot(snapshot, StrainSample::default());
     assert_eq!(take(&[Report { epoch: 1, worker: 0, news }]).workers[0].snapshots, 1);

@@ -42,8 +42,12 @@ struct Told {
 fn tell(seed: u64) -> (Told, RoundState) {
     let world = World::new(seed);
     let workers = world.fates.len();
-    let schedule =
-        Schedule { measured: ms(world.measured), end: world.end.map(ms), drain: ms(3_000) };
+    let schedule = Schedule {
+        measured: ms(world.measured),
+        end: world.end.map(ms),
+        drain: ms(3_000),
+        last_stage: 0,
+    };
     let mut state = RoundState::new(
         world.epoch,
         workers as u32,
@@ -226,7 +230,8 @@ fn check_fences(seed: u64, told: &Told) {
 #[test]
 fn a_worker_lost_before_the_round_takes_no_part() {
     let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
-    let schedule = Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000) };
+    let schedule =
+        Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000), last_stage: 0 };
     let mut state =
         RoundState::new(2, 2, &BTreeSet::new(), vec![before.clone()], schedule, OnLoss::Continue);
     assert!(state.awaits(0) && !state.awaits(1));

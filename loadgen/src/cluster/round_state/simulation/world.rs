@@ -274,8 +274,8 @@ fn fate(random: &mut ChaCha8Rng, length: u64, is_timed: bool) -> Fate {
 /// distinguish snapshots with the same number.
 fn snapshot(number: u32, content: u32) -> News {
     let counts = Counts { cancelled: u64::from(content), ..Counts::default() };
-    let interval =
-        Interval { phase: Phase::Hold, second: number, steps: vec![counts], flows: Vec::new() };
+    let (phase, steps) = (Phase::Hold, vec![counts]);
+    let interval = Interval { phase, second: number, steps, ..Interval::default() };
     News::Snapshot(Snapshot { number, intervals: vec![interval] }, StrainSample::default())
 }
 

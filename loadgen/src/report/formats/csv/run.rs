@@ -2,13 +2,14 @@
 
 use super::{LATENCIES, known, latencies, table};
 use crate::measure::Summary;
-use crate::record::{FlowRecord, RunRecord, TargetRecord};
+use crate::record::{FlowRecord, RunRecord, StageResult, TargetRecord};
 use crate::report::words::ranked::ranked;
 
 /// Returns CSV with a row for each target and step. Targets come in the order of the ranking. Each
 /// target also has a row for all steps together, whose step is `all`. Only this row has the figures
-/// of the target as a whole, such as the rank. Rows for groups of steps and for flows follow: in
-/// rows whose `kind` is `flow`, requests are iterations. Unknown values are empty.
+/// of the target as a whole, such as the rank. Rows for groups of steps, for flows and for the stages
+/// of a staged load follow, and `kind` tells them apart: in rows of a `flow`, requests are iterations.
+/// Unknown values are empty.
 #[must_use]
 pub(crate) fn run(record: &RunRecord) -> String {
     let before = [
@@ -32,30 +33,38 @@ pub(crate) fn run(record: &RunRecord) -> String {
         "cpu_percent",
         "cpu_us_per_request",
         "memory_max_bytes",
-        "kind",
     ];
+    let last = ["kind", "stage", "stage_from", "stage_to"];
     table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES).chain(&after))?;
+        writer.write_record(before.iter().chain(&LATENCIES).chain(&after).chain(&last))?;
         for (target, _) in ranked(record) {
-            let mut rows = vec![row(record, target, &target.total)];
-            rows[0].extend(of_target(record, target));
-            rows[0].push("all".to_owned());
-            let steps = target.steps.iter().map(|step| (step, "step"));
-            for (summary, kind) in steps.chain(target.groups.iter().map(|it| (it, "group"))) {
-                rows.push(padded(row(record, target, summary), after.len(), kind));
+            let none = || vec![String::new(); after.len()];
+            let mut write = |own: Vec<String>, of_target, kind, stage| {
+                let first = [record.scenario.clone(), target.target.clone()];
+                let numbers = [target.server.workers, target.users].map(|n| n.to_string());
+                let parts = [first.to_vec(), numbers.to_vec(), own, of_target];
+                writer.write_record(parts.into_iter().flatten().chain(last_cells(kind, stage)))
+            };
+            write(of_summary(&target.total), of_target(record, target), "all", None)?;
+            for step in &target.steps {
+                write(of_summary(step), none(), "step", None)?;
+            }
+            for group in &target.groups {
+                write(of_summary(group), none(), "group", None)?;
             }
             for flow in &target.flows {
-                rows.push(padded(flow_row(record, target, flow), after.len(), "flow"));
+                write(of_flow(flow), none(), "flow", None)?;
             }
-            rows.into_iter().try_for_each(|row| writer.write_record(row))?;
+            for stage in &target.stages {
+                write(of_summary(&stage.total), none(), "stage", Some(stage))?;
+            }
         }
         Ok(())
     })
 }
 
-fn row(record: &RunRecord, target: &TargetRecord, summary: &Summary) -> Vec<String> {
-    let mut row = first_cells(record, target);
-    row.extend([
+fn of_summary(summary: &Summary) -> Vec<String> {
+    let figures = [
         summary.name.clone(),
         summary.requests.to_string(),
         summary.errors.to_string(),
@@ -63,14 +72,12 @@ fn row(record: &RunRecord, target: &TargetRecord, summary: &Summary) -> Vec<Stri
         summary.unsent.to_string(),
         summary.rate_per_s.to_string(),
         summary.bytes_per_s.to_string(),
-    ]);
-    row.extend(latencies(&summary.latency_us));
-    row
+    ];
+    figures.into_iter().chain(latencies(&summary.latency_us)).collect()
 }
 
-fn flow_row(record: &RunRecord, target: &TargetRecord, flow: &FlowRecord) -> Vec<String> {
-    let mut row = first_cells(record, target);
-    row.extend([
+fn of_flow(flow: &FlowRecord) -> Vec<String> {
+    let figures = [
         flow.name.clone(),
         flow.iterations.to_string(),
         flow.errors.to_string(),
@@ -78,26 +85,13 @@ fn flow_row(record: &RunRecord, target: &TargetRecord, flow: &FlowRecord) -> Vec
         String::new(),
         flow.rate_per_s.to_string(),
         String::new(),
-    ]);
-    row.extend(latencies(&flow.latency_us));
-    row
+    ];
+    figures.into_iter().chain(latencies(&flow.latency_us)).collect()
 }
 
-fn first_cells(record: &RunRecord, target: &TargetRecord) -> Vec<String> {
-    vec![
-        record.scenario.clone(),
-        target.target.clone(),
-        target.server.workers.to_string(),
-        target.users.to_string(),
-    ]
-}
-
-/// Adds empty cells for the figures of a target as a whole, and then the kind of the row, so that the
-/// row gets `count` more cells.
-fn padded(mut row: Vec<String>, count: usize, kind: &str) -> Vec<String> {
-    row.resize(row.len() + count - 1, String::new());
-    row.push(kind.to_owned());
-    row
+fn last_cells(kind: &str, stage: Option<&StageResult>) -> [String; 4] {
+    let [from, to] = [stage.map(|stage| stage.from), stage.map(|stage| stage.to)].map(known);
+    [kind.to_owned(), known(stage.map(|stage| stage.stage)), from, to]
 }
 
 /// Returns the cells that describe a target as a whole: the rank, the rate with the confidence

@@ -30,8 +30,12 @@ fn list(sentences: impl IntoIterator<Item = String>) -> String {
     sentences.into_iter().map(|sentence| format!("- {}\n", escaped(&sentence))).collect()
 }
 
-/// Returns a Markdown table, with the first column aligned left and all others aligned right.
+/// Returns a Markdown table, with the first column aligned left and all others aligned right; empty
+/// without rows.
 fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+    if rows.is_empty() {
+        return String::new();
+    }
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let rule = (0..header.len()).map(|i| if i == 0 { "---" } else { "---:" }.to_owned());
     let rows = rows.iter().map(|row| line(row.iter().map(|cell| escaped(cell)).collect()));

@@ -1,7 +1,7 @@
 //! Writes a run as Markdown.
 
 use super::{escaped, list, sections, table, titled};
-use crate::record::{Placing, RunRecord, TargetRecord};
+use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::flows;
@@ -9,18 +9,18 @@ use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
 use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
-use crate::report::words::ranked::{placed, ranked};
+use crate::report::words::ranked::ranked;
+use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows as rows_used;
+use crate::report::words::stages::{self, StagesOf};
 use crate::report::words::thresholds::held;
 use crate::report::words::warnings::warnings;
-use crate::text::{count, milliseconds, rate};
 
 /// Returns a Markdown document: the measurement, a table in the order of the ranking, the
 /// conclusions, the thresholds, and warnings to read before believing the figures.
 #[must_use]
 pub(crate) fn run(record: &RunRecord) -> String {
-    let rows: Vec<Vec<String>> =
-        ranked(record).into_iter().map(|(target, placing)| row(record, target, placing)).collect();
+    let rows: Vec<Vec<String>> = results(record, plus_minus).into_iter().map(row).collect();
     let header = ["", "requests/s", "errors", "p50, ms", "p95, ms", "p99, ms", "max, ms", "CPU, %"];
     let warned = warnings(record).into_iter().map(|warning| match &warning.more {
         Some(more) => format!("{} ({more})", warning.coded()),
@@ -29,6 +29,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
     sections(&[
         format!("**{}**", escaped(&headline(record))),
         table(&header, &rows),
+        titled(&format!("Stages: {}", stages::legend(record)), staged(record)),
         list(
             conclusion(record)
                 .into_iter()
@@ -52,23 +53,25 @@ fn flows(record: &RunRecord) -> String {
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
 fn postgres(record: &RunRecord) -> String {
     let rows = postgres::rows(ranked(record).into_iter().map(|(target, _)| target));
-    if rows.is_empty() { String::new() } else { table(&postgres::HEADER, &rows) }
+    table(&postgres::HEADER, &rows)
 }
 
-fn row(record: &RunRecord, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
-    let mean = placing.map_or(target.total.rate_per_s, |placing| placing.rate_per_s);
-    let interval = placing.and_then(|placing| placing.confidence_95_per_s);
-    let answered = rate(mean) + &plus_minus(mean, interval);
-    let latency = &target.total.latency_us;
-    let used = target.resources.get("target");
-    vec![
-        placed(&target.name, record, target),
-        answered,
-        count(target.total.errors),
-        milliseconds(latency.p50),
-        milliseconds(latency.p95),
-        milliseconds(latency.p99),
-        milliseconds(latency.max),
-        used.map_or("–".to_owned(), |used| count(used.cpu_percent.round() as u64)),
-    ]
+/// Returns the cells of a row, with an arrow before a part of the results of the target above.
+fn row(of: ResultRow) -> Vec<String> {
+    let name = if of.is_part { format!("↳ {}", of.name) } else { of.name };
+    let cpu = of.cpu.unwrap_or_else(|| "–".to_owned());
+    std::iter::once(name).chain(of.cells).chain([cpu]).collect()
+}
+
+/// Returns the table of the stages of each target; empty for a load without stages.
+fn staged(record: &RunRecord) -> String {
+    let rows = stages::stages(record).into_iter().flat_map(|StagesOf { target, rows }| {
+        rows.into_iter().map(move |(stage, cells)| {
+            let name = target.map_or_else(|| stage.clone(), |target| format!("{target}: {stage}"));
+            std::iter::once(name).chain(cells).collect()
+        })
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let header: Vec<&str> = std::iter::once("").chain(stages::HEADER).collect();
+    table(&header, &rows)
 }

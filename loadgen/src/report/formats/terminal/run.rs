@@ -4,8 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use crate::analysis::differences;
-use crate::measure::Summary;
-use crate::record::{FEWEST_ROUNDS, Placing, RunRecord, TargetRecord, ThresholdRecord};
+use crate::record::{FEWEST_ROUNDS, RunRecord, ThresholdRecord};
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::containers::containers;
@@ -16,12 +15,14 @@ use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
 use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
-use crate::report::words::ranked::{parentheses, placed, ranked, servers};
+use crate::report::words::ranked::{parentheses, ranked, servers};
+use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows;
+use crate::report::words::stages::{self, StagesOf};
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
-use crate::text::{count, lay_out, milliseconds, paragraphs, rate, wrap};
+use crate::text::{lay_out, paragraphs, wrap};
 
 /// Returns the text for a terminal: the table of results, the conclusions, the warnings, `folder`,
 /// which holds the saved run, and options to try next. `folder` is `None` if saving failed.
@@ -37,6 +38,7 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     let sections = [
         wrap("", &headline(record)),
         figures,
+        staged(record),
         paragraphs(&differences(&servers(record), !record.is_matrix())),
         paragraphs(&conclusion(record)),
         paragraphs(&bottlenecks(record)),
@@ -70,18 +72,11 @@ fn postgres(record: &RunRecord) -> String {
     lay_out(&postgres::HEADER, &rows) + "\n" + &wrap(" ", postgres::LEGEND)
 }
 
-/// Returns the table of results: a row for each target, best first, followed by a row for each step
-/// if the target has several steps.
+/// Returns the table of results: a row for each target, best first, each followed by its parts.
 fn table(record: &RunRecord) -> String {
-    let mut rows = Vec::new();
-    for (target, placing) in ranked(record) {
-        let name = placed(&target.name, record, target);
-        rows.push(target_row(&name, target, placing));
-        if target.steps.len() > 1 {
-            rows.extend(
-                target.steps.iter().map(|s| summary_row(&format!("  {}", s.name), None, s)),
-            );
-        }
+    let rows = results(record, aligned_plus_minus);
+    if rows.is_empty() {
+        return String::new();
     }
     let compared = record.comparison.iter().flat_map(|comparison| &comparison.ranking);
     let mut legend = "requests/s counts expected responses only".to_owned();
@@ -92,44 +87,36 @@ fn table(record: &RunRecord) -> String {
         None => "; latencies in ms",
         Some(_) => "; latencies in ms, from the planned send of a request",
     };
-    if rows.iter().any(|row| row.len() == HEADER.len()) {
+    if rows.iter().any(|row| row.cpu.is_some()) {
         legend += "; CPU of the target in % of one core";
     }
     legend += parentheses(record);
+    let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
     lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
 }
 
 const HEADER: [&str; 8] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU"];
 
-fn target_row(name: &str, target: &TargetRecord, placing: Option<&Placing>) -> Vec<String> {
-    let mut row = summary_row(name, placing, &target.total);
-    if let Some(used) = target.resources.get("target") {
-        row.push(count(used.cpu_percent.round() as u64));
-    }
-    row
+fn row(of: ResultRow) -> Vec<String> {
+    let name = if of.is_part { format!("  {}", of.name) } else { of.name };
+    std::iter::once(name).chain(of.cells).chain(of.cpu).collect()
 }
 
-fn summary_row(name: &str, placing: Option<&Placing>, summary: &Summary) -> Vec<String> {
-    let latency = &summary.latency_us;
-    // Requests that users send when they stop have no rate.
-    let has_none = summary.rate_per_s == 0.0 && summary.requests > summary.errors;
-    let answered = match placing {
-        None if has_none => "–".to_owned(),
-        None => rate(summary.rate_per_s),
-        Some(placing) => {
-            rate(placing.rate_per_s)
-                + &aligned_plus_minus(placing.rate_per_s, placing.confidence_95_per_s)
-        }
-    };
-    vec![
-        name.to_owned(),
-        answered,
-        count(summary.errors),
-        milliseconds(latency.p50),
-        milliseconds(latency.p95),
-        milliseconds(latency.p99),
-        milliseconds(latency.max),
-    ]
+/// Returns the table of the stages of each target; empty for a load without stages.
+fn staged(record: &RunRecord) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    for StagesOf { target, rows: of_target } in stages::stages(record) {
+        let indent = if target.is_some() { "  " } else { "" };
+        rows.extend(target.map(|name| vec![name.to_owned()]));
+        rows.extend(of_target.into_iter().map(|(name, cells)| {
+            std::iter::once(format!("{indent}{name}")).chain(cells).collect()
+        }));
+    }
+    if rows.is_empty() {
+        return String::new();
+    }
+    let header: Vec<&str> = std::iter::once("").chain(stages::HEADER).collect();
+    lay_out(&header, &rows) + "\n" + &wrap(" ", &stages::legend(record))
 }
 
 fn thresholds(record: &RunRecord) -> String {
