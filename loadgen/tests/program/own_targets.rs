@@ -130,7 +130,7 @@ fn the_file_is_written_with_what_the_folder_contains() {
     let listed = project.run(&["list"]);
     assert_eq!(
         listed.stdout,
-        "targets\n  shop               flask on gunicorn\n",
+        "targets\n  flask              flask on gunicorn\n",
         "{}",
         listed.said()
     );

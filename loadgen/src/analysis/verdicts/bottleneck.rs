@@ -97,10 +97,9 @@ pub(super) fn disturbed(record: &RunRecord) -> Option<Verdict> {
         kind: VerdictKind::Disturbed,
         target: None,
         message: format!(
-            "other programs used up to {most:.0} % of a core on the CPUs of the test, in {} of {} \
-             rounds",
+            "other programs used up to {most:.0} % of a core on the CPUs of the test, in {} of {}",
             disturbed.len(),
-            rounds().count()
+            counted(rounds().count() as u64, "round")
         ),
         advice: "stop the other programs, or measure again after they end".to_owned(),
     })

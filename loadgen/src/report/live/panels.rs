@@ -151,16 +151,17 @@ fn names(rounds: &[(&str, Vec<Second>)], area: Rect, end: u16, buffer: &mut Buff
     }
 }
 
-/// Writes a name, or its beginning and an ellipsis if the name does not fit.
+/// Writes a name, with spaces around it where there is room. Of a name that does not fit, writes the
+/// beginning and an ellipsis.
 fn name(name: &str, area: Rect, buffer: &mut Buffer) {
-    let whole = Line::from(format!(" {name} "));
-    if whole.width() <= area.width.into() {
-        return whole.render(area, buffer);
+    let room = usize::from(area.width);
+    let fitting = [format!(" {name} "), name.to_owned()].map(Line::from);
+    if let Some(line) = fitting.into_iter().find(|line| line.width() <= room) {
+        return line.render(area, buffer);
     }
-    let end = Line::from("… ");
-    let width = area.width.saturating_sub(2);
-    Line::from(format!(" {name}")).render(Rect { width, ..area }, buffer);
-    end.render(Rect { x: area.x + width, width: area.width - width, ..area }, buffer);
+    let width = area.width.saturating_sub(1);
+    Line::from(name).render(Rect { width, ..area }, buffer);
+    Line::from("…").render(Rect { x: area.x + width, width: area.width - width, ..area }, buffer);
 }
 
 /// Draws a row for each step that fits: results of the newest second, and the errors of the round.

@@ -37,7 +37,7 @@ pub(crate) fn legend(record: &RunRecord) -> String {
         _ => ", of all whole rounds together",
     };
     format!(
-        "each stage with its planned load{which}; a request belongs to the stage in which it ended; \
+        "stages with their planned load{which}; a request belongs to the stage in which it ended; \
          latencies in ms"
     )
 }

@@ -277,7 +277,7 @@ fn one_is_no_plural() {
     let in_one_line = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let text = in_one_line(shown(&record));
     assert!(text.contains(": 1 user, "), "{text}");
-    assert!(text.contains(" of 1 iteration after 1s of warm-up, 1 worker url"), "{text}");
+    assert!(text.contains(" of 1 iteration after 1s of warm-up, 1 worker requests/s"), "{text}");
     record.load.rate_per_s = Some(1.0);
     let text = in_one_line(shown(&record));
     assert!(text.contains(" by up to 1 user, "), "{text}");

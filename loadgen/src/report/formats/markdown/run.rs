@@ -29,7 +29,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
     sections(&[
         format!("**{}**", escaped(&headline(record))),
         table(&header, &rows),
-        titled(&format!("Stages: {}", stages::legend(record)), staged(record)),
+        titled(&stages::legend(record), staged(record)),
         list(
             conclusion(record)
                 .into_iter()
