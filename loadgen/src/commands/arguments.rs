@@ -31,6 +31,8 @@ pub(super) struct Contest {
 pub(super) struct Output {
     /// Whether to show the live view on a terminal.
     pub live: bool,
+    /// Whether to measure while another loadgen measures on this machine.
+    pub anyway: bool,
     /// Folder to save the results in; `None` for a new folder in `runs/`.
     pub folder: Option<PathBuf>,
     /// Format of the document on stdout.
@@ -39,9 +41,9 @@ pub(super) struct Output {
 
 impl From<&MeasuringArgs> for Output {
     fn from(measuring: &MeasuringArgs) -> Self {
-        let MeasuringArgs { no_progress, out, format, json, .. } = measuring;
+        let MeasuringArgs { no_progress, anyway, out, format, json, .. } = measuring;
         let format = if *json { Format::Json } else { *format };
-        Self { live: !no_progress, folder: out.clone(), format }
+        Self { live: !no_progress, anyway: *anyway, folder: out.clone(), format }
     }
 }
 

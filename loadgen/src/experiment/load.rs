@@ -13,9 +13,9 @@ use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::session::Session;
 use super::stopped::{Stopped, unless};
-use crate::engine::{self, Demand, RoundControl, Seen, TrialAnswer, Verified};
+use crate::engine::{self, Demand, Plan, RoundControl, Seen, TrialAnswer, Verified};
 use crate::failure::{Exit, Failure};
-use crate::lab::{LabError, Observed, Target};
+use crate::lab::{LabError, Observed, Surroundings, Target, local_port};
 use crate::measure::GrowingSeries;
 use crate::text::with_code;
 
@@ -30,6 +30,15 @@ impl Session<'_> {
                 self.tell(Event::Note(&with_code(&error)));
                 Vec::new()
             }
+        }
+    }
+
+    /// Returns the port of a server that runs already on this machine; `None` for another server, and
+    /// if the load comes from workers that may share this machine without being known here.
+    async fn port(&self, plan: &Plan) -> Option<u16> {
+        match (&self.lab, &self.job().remote) {
+            (None, None) => local_port(&plan.base_url).await,
+            _ => None,
         }
     }
 
@@ -73,13 +82,14 @@ impl Session<'_> {
         let json_keys = answers.iter().map(keys).collect();
         // A calibration needs the answers to all steps.
         self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
+        let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
         let before_load = self.responses(running.as_deref()).await;
         let mut refusals = self.lab.is_none().then(Refusals::default);
         let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
         let watch = Watch::new(watched, plan, over.clone());
-        let mut watch = Some(watch.telling(self.observers.cpu_teller()));
+        let mut watch = Some(watch.telling(self.observers.cpu_teller()).within(surroundings));
         let mut observed = None;
         let stop = self.interrupt.child_token();
         let mut is_gone = false;

@@ -20,7 +20,7 @@ use super::observe::{Begun, Event, SoFar};
 use super::order::order;
 use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
-use super::to_record::{Conditions, pool};
+use super::to_record::{Conditions, others, pool};
 use crate::analysis::verdicts::bottleneck;
 use crate::analysis::{Judgement, OfferedRate, Search, Tried, judge};
 use crate::engine::Plan;
@@ -274,6 +274,8 @@ impl Rounds<'_, '_> {
             bottleneck: target.bottleneck,
             total: target.total,
             resources: target.resources,
+            others_percent: others(round, &environment),
+            other_loadgen: round.observed.other_loadgen,
         };
         (Tried { record, answered }, judgement)
     }

@@ -7,9 +7,10 @@ use std::time::Duration;
 use super::conclusion::conclude;
 use super::interval::aligned_plus_minus;
 use super::left_out;
+use crate::analysis::verdicts::{cpus_of_test, is_disturbed};
 use crate::analysis::{Loaded, Plateau};
 use crate::record::{
-    Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord,
+    Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord, VerdictKind,
 };
 use crate::text::{duration, milliseconds, precise, rate};
 
@@ -125,6 +126,24 @@ pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
         out.push(format!("{ignored}: ignored, because the search looks for the rate"));
     }
     out.extend(record.left_out.iter().map(|(target, why)| left_out(target, why)));
+    let trials = || record.targets.iter().flat_map(|target| &target.trials);
+    let together = trials().filter(|trial| trial.other_loadgen).count();
+    let cpus = cpus_of_test(&record.environment);
+    let others = trials().filter_map(|trial| trial.others_percent);
+    let disturbed: Vec<f64> = others.filter(|percent| is_disturbed(*percent, cpus)).collect();
+    if let Some(most) = disturbed.iter().copied().max_by(f64::total_cmp) {
+        out.push(VerdictKind::Disturbed.coded(&format!(
+            "other programs used up to {most:.0} % of a core on the CPUs of the test, in {} of {} trials",
+            disturbed.len(),
+            trials().count()
+        )));
+    }
+    if together > 0 {
+        out.push(VerdictKind::MeasuredTogether.coded(&format!(
+            "another loadgen measured on this machine at the same time, in {together} of {} trials",
+            trials().count()
+        )));
+    }
     if let Some(degraded) = &record.degraded {
         out.push(format!("degraded: {}", degraded.reason));
     }

@@ -69,6 +69,8 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
         reasons: if held { Vec::new() } else { vec![reason.to_owned()] },
         total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
         resources: lab.then_some(("target".to_owned(), used)).into_iter().collect(),
+        others_percent: None,
+        other_loadgen: false,
     };
     Tried { record, answered: counts.answered }
 }
