@@ -94,6 +94,7 @@ pub(super) fn job(
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,
         contenders,
         runtime,
+        one_request: false,
         // The maximum rate of workers on other hosts cannot be measured here.
         calibrate: remote.is_none() && !common.measuring.no_calibrate,
         remote,

@@ -13,7 +13,7 @@ use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::session::Session;
 use super::stopped::{Stopped, unless};
-use crate::engine::{self, Demand, Plan, RoundControl, Seen, TrialAnswer, Verified};
+use crate::engine::{self, Demand, Plan, RoundControl, Seen, TrialAnswer, Verified, VerifyError};
 use crate::failure::{Exit, Failure};
 use crate::lab::{LabError, Observed, Surroundings, Target, local_port};
 use crate::measure::GrowingSeries;
@@ -52,10 +52,12 @@ impl Session<'_> {
     ) -> Result<Verified, Stopped> {
         let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
+        let one_request = self.job().one_request;
         let mut services = Services { target: running, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
+            None if one_request => Failure::new(Exit::Target, without_file(error)),
             None => Failure::with(Exit::Target)(error),
         })?)
     }
@@ -138,6 +140,29 @@ impl Session<'_> {
         self.tell(Event::LoadEnded(rate_per_s));
         Ok(Loaded { verified, failed, json_keys, results, observed, responses, ended })
     }
+}
+
+/// Returns the error with the fix for a request of the command line, which has no file to change.
+fn without_file(error: VerifyError) -> VerifyError {
+    let VerifyError::Mismatch { who, mismatch, help } = error else { return error };
+    let change = |what: &str| {
+        format!(
+            "if this response is right, run again with --save FILE.toml, and add `{what}` below \
+             `request`: `loadgen -s FILE.toml --url URL` then loads its request"
+        )
+    };
+    let help = match mismatch.status {
+        None => help,
+        Some(status @ 300..400) => format!(
+            "load the URL to which the server redirects, or {}",
+            change(&format!("expect.status = {status}"))
+        ),
+        Some(status) => format!(
+            "fix the server, or correct the URL; {}",
+            change(&format!("expect.status = {status}"))
+        ),
+    };
+    VerifyError::Mismatch { who, mismatch, help }
 }
 
 /// Returns the keys of a JSON object, sorted; `None` if the body is no JSON object.

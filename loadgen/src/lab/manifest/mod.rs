@@ -45,17 +45,35 @@ const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCE
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     targets: Vec<TargetSpec>,
-    /// Files that fill the backends for a user's own targets.
+    /// What fills the backends for a user's own targets.
     pub inits: Inits,
 }
 
-/// Files that fill backends once, before the first round, relative to the project.
+/// What fills each backend, so that every round begins with the same data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inits {
-    /// SQL for PostgreSQL.
-    pub postgres: Option<PathBuf>,
-    /// Commands for Redis, one in each line.
-    pub redis: Option<PathBuf>,
+    /// The file has SQL.
+    pub postgres: Init,
+    /// The file has commands of Redis, one in each line.
+    pub redis: Init,
+}
+
+/// What fills a backend: a file, and then a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Init {
+    /// File, relative to the project.
+    pub file: Option<PathBuf>,
+    /// Command.
+    pub fill: Option<Fill>,
+}
+
+/// A user's command that fills a backend, and the variables that are added to its environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// Command line, which runs in the project's folder.
+    pub command: Vec<String>,
+    /// Variables, in which `{postgres}` or `{redis}` stands for the URL of the backend.
+    pub env: BTreeMap<String, String>,
 }
 
 impl Manifest {

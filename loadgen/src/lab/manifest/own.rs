@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::entry::Entry;
-use super::{Fault, Inits, Manifest, checked, in_order};
+use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
 use crate::scenario::Backend as Kind;
 
 /// Word that loadgen replaces by the port on which a target must listen.
@@ -46,15 +46,18 @@ struct Target {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Backends {
-    postgres: Option<Backend>,
-    redis: Option<Backend>,
+    postgres: Option<Spanned<Backend>>,
+    redis: Option<Spanned<Backend>>,
 }
 
 /// Table `[backend.NAME]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Backend {
-    init: PathBuf,
+    init: Option<PathBuf>,
+    fill: Option<Vec<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
 }
 
 fn yes() -> bool {
@@ -96,8 +99,35 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
     });
     let targets = targets.collect::<Result<_, _>>()?;
     let Backends { postgres, redis } = file.backend;
-    let inits = Inits { postgres: postgres.map(|it| it.init), redis: redis.map(|it| it.init) };
+    let inits =
+        Inits { postgres: init(Kind::Postgres, postgres)?, redis: init(Kind::Redis, redis)? };
     Ok(Manifest { targets, inits })
+}
+
+/// Returns what fills a backend.
+fn init(backend: Kind, table: Option<Spanned<Backend>>) -> Result<Init, Fault> {
+    let Some(table) = table else { return Ok(Init::default()) };
+    let (span, Backend { init, fill, env }) = (table.span(), table.into_inner());
+    let fault = |message: &str, help: &str| {
+        let message = format!("backend \"{backend}\": {message}");
+        Err(Fault { help: Some(help.to_owned()), ..Fault::at(span.clone(), message) })
+    };
+    let url = format!("{{{backend}}}");
+    match &fill {
+        None if init.is_none() => fault(
+            "nothing fills it",
+            "add `init`, a file for the backend, or `fill`, a command line",
+        ),
+        None if !env.is_empty() => fault("only `fill` has variables", "add `fill`, a command line"),
+        Some(command) if command.is_empty() => {
+            fault("the command of `fill` is empty", "write a program and its arguments")
+        }
+        Some(command) if command.iter().any(|word| word.contains(&url)) => fault(
+            "all users see a URL with a password in the command",
+            "the environment of the command has the URL: DATABASE_URL or REDIS_URL",
+        ),
+        _ => Ok(Init { file: init, fill: fill.map(|command| Fill { command, env }) }),
+    }
 }
 
 fn entry(name: String, target: Target) -> Entry {
@@ -148,8 +178,18 @@ mod tests {
         assert_eq!((shop.entry.ready.as_deref(), &fast.entry.ready), (Some("/healthz"), &None));
         assert_eq!((shop.backends(), fast.backends()), (vec![Kind::Postgres], vec![]));
         assert_eq!((&*fast.entry.framework, &*fast.entry.server), ("fast", "granian"));
-        let inits = Inits { postgres: Some("schema.sql".into()), redis: None };
-        assert_eq!(manifest.inits, inits);
+        let postgres = Init { file: Some("schema.sql".into()), fill: None };
+        assert_eq!(manifest.inits, Inits { postgres, redis: Init::default() });
+    }
+
+    #[test]
+    fn a_backend_is_filled_by_a_file_and_a_command() {
+        let fill = "init = \"schema.sql\"\nfill = [\"seed\", \"-q\"]\nenv = { A = \"{postgres}\" }";
+        let manifest = parse(&SHOP.replace("init = \"schema.sql\"", fill)).unwrap();
+        let Init { file, fill } = manifest.inits.postgres;
+        let command = ["seed", "-q"].map(str::to_owned).to_vec();
+        let env = [("A".to_owned(), "{postgres}".to_owned())].into();
+        assert_eq!((file, fill), (Some("schema.sql".into()), Some(Fill { command, env })));
     }
 
     #[test]
@@ -162,6 +202,10 @@ mod tests {
             ("target.fast", "target.\"a/b\"", "only letters"),
             ("\"{port}\"", "\"{port}\", \"{redis}\"", "all users see"),
             ("backend.postgres", "backend.mysql", "unknown field `mysql`"),
+            ("init = \"schema.sql\"", "", "nothing fills it"),
+            ("init = \"schema.sql\"", "fill = []", "is empty"),
+            ("init = \"schema.sql\"", "fill = [\"a\", \"{postgres}\"]", "all users see"),
+            ("init =", "env = { A = \"b\" }\ninit =", "only `fill` has variables"),
         ] {
             let fault = parse(&SHOP.replace(old, new)).unwrap_err();
             assert!(fault.message.contains(message), "{new}: {}", fault.message);
