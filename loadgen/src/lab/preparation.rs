@@ -27,6 +27,15 @@ impl Lab {
             }
         }
         for target in all {
+            let contained = self.runner.project().is_some();
+            self.manifest.runs(&target, contained).map_err(|what| LabError::Missing {
+                service: target.name.clone(),
+                what,
+                help: "change its table in loadgen.toml, or the option --runtime".to_owned(),
+            })?;
+            if let (true, Some(command)) = (contained, &target.entry.prepare) {
+                self.prepare_program(&target.name, command).await?;
+            }
             match &self.runner {
                 Runner::Process(_) => self.build_program(&target).await?,
                 Runner::Podman { podman, .. } => {

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::entry::Entry;
+use super::entry::{Entry, INNER_PORT};
 use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
-use crate::scenario::Backend as Kind;
+use crate::scenario::{Backend as Kind, Cpus, Memory};
 
 /// Word that loadgen replaces by the port on which a target must listen.
 const PORT: &str = "{port}";
@@ -26,7 +26,12 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Target {
+    #[serde(default)]
     command: Vec<String>,
+    image: Option<String>,
+    port: Option<u16>,
+    cpus: Option<Cpus>,
+    memory: Option<Memory>,
     ready: Option<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
@@ -70,7 +75,22 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
     let targets = in_order(file.target).into_iter().map(|(name, target)| {
         let (span, target) = (target.span(), target.into_inner());
         let mut words = target.command.iter().chain(target.env.values());
-        if !target.command.is_empty() && !words.any(|word| word.contains(PORT)) {
+        let in_container = [
+            ("port", target.port.is_some()),
+            ("cpus", target.cpus.is_some()),
+            ("memory", target.memory.is_some()),
+        ];
+        let given = in_container.into_iter().find(|(_, given)| *given);
+        if let (None, Some((key, _))) = (&target.image, given) {
+            let message =
+                format!("target \"{name}\": `{key}` is for containers, but it has no `image`");
+            let help = "add `image`, and run with --runtime podman, or leave out the key";
+            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+        }
+        if target.image.is_none()
+            && !target.command.is_empty()
+            && !words.any(|word| word.contains(PORT))
+        {
             let message = format!("target \"{name}\": neither the command nor env has {PORT}");
             let help = "loadgen chooses a free port: pass it to the program, such as --port={port}";
             return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
@@ -101,7 +121,7 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
     let Backends { postgres, redis } = file.backend;
     let inits =
         Inits { postgres: init(Kind::Postgres, postgres)?, redis: init(Kind::Redis, redis)? };
-    Ok(Manifest { targets, inits })
+    Ok(Manifest { targets, inits, own: true })
 }
 
 /// Returns what fills a backend.
@@ -135,12 +155,14 @@ fn entry(name: String, target: Target) -> Entry {
     let program = program.flatten().map(|name| name.to_string_lossy().into_owned());
     Entry {
         framework: target.framework.unwrap_or(name),
-        server: target.server.or(program).unwrap_or_default(),
+        server: target.server.or(program).or_else(|| target.image.clone()).unwrap_or_default(),
         language: target.language.unwrap_or_default(),
         packages: target.packages,
         requires: Vec::new(),
         build: None,
         prepare: target.build,
+        image: target.image,
+        port: target.port.unwrap_or(INNER_PORT),
         ready: target.ready,
         command: target.command,
         differs: target.differs,
@@ -149,8 +171,8 @@ fn entry(name: String, target: Target) -> Entry {
         upstreams: BTreeMap::new(),
         default: target.default,
         replicas: target.replicas,
-        cpus: None,
-        memory: None,
+        cpus: target.cpus,
+        memory: target.memory,
     }
 }
 
@@ -193,10 +215,23 @@ mod tests {
     }
 
     #[test]
+    fn a_target_with_an_image_needs_no_command() {
+        let text =
+            "[target.shop]\nimage = \"localhost/shop\"\nport = 80\ncpus = 0.5\nmemory = \"1g\"";
+        let manifest = parse(text).unwrap();
+        let entry = &manifest.targets()[0].entry;
+        assert_eq!((entry.image.as_deref(), entry.port), (Some("localhost/shop"), 80));
+        assert_eq!(entry.limits().to_string(), "0.5 CPUs, 1 GiB");
+        assert!(entry.command.is_empty() && entry.server == "localhost/shop");
+    }
+
+    #[test]
     fn faults_are_underlined() {
         for (old, new, message) in [
             ("ready =", "redy =", "unknown field `redy`"),
             ("--port={port}", "--port=8000", "neither the command nor env has {port}"),
+            ("ready =", "cpus = 1\nready =", "`cpus` is for containers"),
+            ("command = [\"bin/granian\", \"--port\", \"{port}\"]", "", "the command is empty"),
             ("\"/healthz\"", "\"healthz\"", "must be a path"),
             ("target.fast", "target.redis", "cannot be called \"redis\""),
             ("target.fast", "target.\"a/b\"", "only letters"),
