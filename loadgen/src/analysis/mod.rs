@@ -30,7 +30,8 @@ mod trend;
 pub mod verdicts;
 
 pub use capacity::{
-    Criteria, Judgement, Limits, Search, Tried, compare_capacities, curve, judge, knee,
+    Criteria, Judgement, Limits, Search, Tried, Uncertain, compare_capacities, curve, judge, knee,
+    uncertain, wide_percent,
 };
 pub use compare::{ByRound, Cell, compare};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};

@@ -36,9 +36,10 @@ pub struct CapacityArgs {
     #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
     pub precision: f64,
     /// Number of searches for each target, from 1 to 1000. Each search after the first begins near
-    /// the result of the earlier searches.
-    #[arg(short = 'R', long, value_name = "N", default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub rounds: u32,
+    /// the result of the earlier searches [default: 5, and up to 5 more while the 95 % confidence
+    /// interval of a capacity is wider than ±25 %].
+    #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub rounds: Option<u32>,
     /// Number of worker processes of each target, from 1 to 256 [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Option<u32>,

@@ -223,6 +223,10 @@ pub struct MeasuringArgs {
     /// machine. The calibration takes a second, once for each machine, build and load.
     #[arg(long)]
     pub no_calibrate: bool,
+    /// Measure even while another loadgen measures on this machine, instead of waiting for its end.
+    /// The results of both then have a verdict.
+    #[arg(long)]
+    pub anyway: bool,
     /// Report progress in plain lines, also on a terminal, instead of in the live view.
     #[arg(long)]
     pub no_progress: bool,

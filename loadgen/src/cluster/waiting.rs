@@ -15,18 +15,20 @@ const PAUSE: Duration = Duration::from_secs(1);
 
 /// Runs a worker that serves one manager after another with the same join document,
 /// until the worker must leave. Serves only one manager if `once` is true. Calls
-/// `say` with messages about the progress.
+/// `say` with messages about the progress. Calls `enter` after joining a manager,
+/// and drops the returned value when the manager's rounds are over.
 ///
 /// # Errors
 /// If no manager was found within the limit of `terms`, or a manager refuses this worker for good.
-pub async fn serve_managers(
+pub async fn serve_managers<G>(
     document: &Join,
     terms: &Terms,
     once: bool,
     say: &dyn Fn(String),
+    enter: &dyn Fn() -> G,
 ) -> Result<(), ClusterError> {
     loop {
-        serve_next(document, terms, say).await?;
+        serve_next(document, terms, say, enter).await?;
         if once || terms.leave.is_cancelled() {
             return Ok(());
         }
@@ -36,15 +38,17 @@ pub async fn serve_managers(
 
 /// Waits for the manager for at most the time limit in `terms`, and runs the manager's rounds until
 /// the manager ends this worker or is lost.
-async fn serve_next(
+async fn serve_next<G>(
     document: &Join,
     terms: &Terms,
     say: &dyn Fn(String),
+    enter: &dyn Fn() -> G,
 ) -> Result<(), ClusterError> {
     let address = &document.address;
     say(format!("waiting for the manager at {address}"));
     let Some(joined) = find(document, terms, say).await? else { return Ok(()) };
     say(format!("joined the manager at {address} as {}", document.user()));
+    let _in_rounds = enter();
     match joined.serve().await {
         Ok(()) => say("the manager released this worker".to_owned()),
         Err(ClusterError::Signalled) => say("left on a signal; the load was stopped".to_owned()),

@@ -33,6 +33,8 @@ pub(super) struct Contest {
 pub(super) struct Output {
     /// Whether to show the live view on a terminal.
     pub live: bool,
+    /// Whether to measure while another loadgen measures on this machine.
+    pub anyway: bool,
     /// Folder to save the results in; `None` for a new folder in `runs/`.
     pub folder: Option<PathBuf>,
     /// Format of the document on stdout.
@@ -47,9 +49,9 @@ pub(super) fn scenario_to_run(named: &str) -> Result<Scenario, Failure> {
 
 impl From<&MeasuringArgs> for Output {
     fn from(measuring: &MeasuringArgs) -> Self {
-        let MeasuringArgs { no_progress, out, format, json, .. } = measuring;
+        let MeasuringArgs { no_progress, anyway, out, format, json, .. } = measuring;
         let format = if *json { Format::Json } else { *format };
-        Self { live: !no_progress, folder: out.clone(), format }
+        Self { live: !no_progress, anyway: *anyway, folder: out.clone(), format }
     }
 }
 
@@ -100,6 +102,7 @@ pub(super) fn job(
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,
         contenders,
         runtime,
+        one_request: false,
         // The maximum rate of workers on other hosts cannot be measured here.
         calibrate: remote.is_none() && !common.measuring.no_calibrate,
         remote,

@@ -17,6 +17,10 @@ use crate::report::html;
 use crate::scenario::OverrideError;
 use crate::scenario::experiment::CapacitySettings;
 
+/// Number of searches for each target unless the command line has another, and most further searches
+/// while a capacity is uncertain.
+const ROUNDS: u32 = 5;
+
 /// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
@@ -26,6 +30,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         replicas: args.replicas.into_iter().collect(),
         users: users.into_iter().collect(),
     };
+    let is_one_request = scenario.is_none();
     let (mut scenario, running) = match scenario {
         Some(name) => (scenario_to_run(&name)?, None),
         None => {
@@ -38,8 +43,11 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         let help = "see `loadgen capacity --help`";
         Failure::message(Exit::Usage, "bad_load", e.to_string(), help)
     })?;
-    let contest = Contest { numbers, rounds: Some(rounds), aa: false };
-    let job = job(scenario, running, &common, contest, None)?;
+    let more_rounds = if rounds.is_none() { ROUNDS } else { 0 };
+    let terms = Terms { more_rounds, ..terms };
+    let contest = Contest { numbers, rounds: Some(rounds.unwrap_or(ROUNDS)), aa: false };
+    let mut job = job(scenario, running, &common, contest, None)?;
+    job.one_request = is_one_request;
     let quest = Quest { job: &job, terms: &terms };
     let save = |record: &CapacityRecord, folder: &RunFolder| {
         folder.save_capacity(record)?;

@@ -186,6 +186,7 @@ fn job(
         warmup,
         seed: settings.seed,
         runtime: settings.runtime,
+        one_request: false,
         calibrate: !settings.measuring.no_calibrate,
     })
 }

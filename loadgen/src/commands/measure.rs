@@ -18,7 +18,7 @@ use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
-use crate::lab::{Lab, Layout, Options};
+use crate::lab::{Lab, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
 use crate::report::{Document, Progress, is_in_front, is_live, leave_terminal};
 use crate::text::say;
@@ -103,6 +103,11 @@ where
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
     let control = if E::CAN_CHANGE { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });
+    let turn = tokio::select! {
+        biased;
+        () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
+        turn = take_turn(job, output.anyway, &progress) => turn,
+    };
     // A manager opens the live view later, when its workers are there.
     if output.live && job.remote.is_none() {
         progress.show_live(E::CAN_CHANGE);
@@ -118,7 +123,8 @@ where
         .changed_by(&control)
         .live_with_workers(output.live && job.remote.is_some());
     let observers = Observers::from(experiment.observers(&site, folder)).with(shown);
-    let mut session = Session::new(jobs, lab, observers, layout, folder.path(), interrupt.clone());
+    let session = Session::new(jobs, lab, observers, layout, folder.path(), interrupt.clone());
+    let mut session = session.in_turn(turn);
     if E::CAN_CHANGE {
         session = session.with_control(control);
     }
@@ -150,6 +156,23 @@ fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<
         progress.note(&format!("`loadgen ctl` cannot control this run: {error}"));
     }
     socket.ok()
+}
+
+/// Waits until no other loadgen measures on this machine, unless `anyway` is true. Returns `None`,
+/// and shows a note, if other loadgens cannot be seen.
+async fn take_turn(job: &Job, anyway: bool, progress: &Progress) -> Option<Turn> {
+    let of = match &job.remote {
+        Some(remote) => Measurement::of_manager(&remote.address),
+        None => Measurement::new(),
+    };
+    let turn = match anyway {
+        true => Turn::anyway(of, |what| progress.note(what)),
+        false => Turn::wait(of, |what| progress.phase(what)).await,
+    };
+    if let Err(error) = &turn {
+        progress.note(&format!("cannot see other loadgens on this machine: {error}"));
+    }
+    turn.ok()
 }
 
 /// Prepares the lab with the targets of all jobs, and builds the targets. Returns `None` for servers

@@ -30,6 +30,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let scenario = scenario(&args, from_urls.as_ref())?;
     let text = from_urls.as_ref().map(|of| of.text(&args));
     let to_save = args.save.clone().zip(text);
+    let is_one_request = from_urls.is_some();
     let running = from_urls.and_then(|of| of.servers);
     let RunArgs { common, users, server_workers, replicas, aa, rounds, fail_fast, junit, .. } =
         args;
@@ -39,6 +40,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     if let Some((path, text)) = to_save {
         request::save(&path, &text)?;
     }
+    job.one_request = is_one_request;
     job.on_loss = match args.on_worker_loss {
         None | Some(OnWorkerLoss::Fail) => OnLoss::Fail,
         Some(OnWorkerLoss::Continue) => OnLoss::Continue,

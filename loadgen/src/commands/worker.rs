@@ -4,6 +4,7 @@ use crate::cli::WorkerArgs;
 use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers};
 use crate::experiment::limits::raise_open_files;
 use crate::failure::{Exit, Failure};
+use crate::lab::{Measurement, Turn};
 use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
 use crate::text::say;
 
@@ -50,11 +51,23 @@ async fn serve_parent(terms: Terms) -> Result<(), ClusterError> {
     join(&Join::parse(&document)?, terms).await?.serve().await
 }
 
+/// Shows other loadgens on this machine that this worker measures, until the returned value is
+/// dropped. A worker does not wait for its turn, because its manager and all other workers would
+/// have to wait, too.
+fn take_part(manager: &str) -> Option<Turn> {
+    let turn = Turn::anyway(Measurement::of_manager(manager), |what| say(what));
+    if let Err(error) = &turn {
+        say(format!("cannot see other loadgens on this machine: {error}"));
+    }
+    turn.ok()
+}
+
 /// Serves one manager after another, with the same join file.
 async fn serve_each(args: &WorkerArgs, terms: &Terms) -> Result<(), ClusterError> {
     raise_open_files();
     let document = std::fs::read_to_string(&args.join)
         .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?;
     let document = Join::parse(&document)?;
-    serve_managers(&document, terms, args.once, &|what| say(what)).await
+    let enter = || take_part(&document.address);
+    serve_managers(&document, terms, args.once, &|what| say(what), &enter).await
 }

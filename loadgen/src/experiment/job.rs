@@ -40,6 +40,8 @@ pub struct Job {
     pub contenders: Vec<Contender>,
     /// Runtime of targets and backends: processes or containers.
     pub runtime: Runtime,
+    /// Whether the scenario is one request of the command line, instead of a file.
+    pub one_request: bool,
     /// Whether to measure the generator's maximum rate.
     pub calibrate: bool,
 }

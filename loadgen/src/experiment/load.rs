@@ -13,9 +13,9 @@ use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::session::Session;
 use super::stopped::{Stopped, unless};
-use crate::engine::{self, Demand, RoundControl, Seen, TrialAnswer, Verified};
+use crate::engine::{self, Demand, Plan, RoundControl, Seen, TrialAnswer, Verified, VerifyError};
 use crate::failure::{Exit, Failure};
-use crate::lab::{LabError, Observed, Target};
+use crate::lab::{LabError, Observed, Surroundings, Target, local_port};
 use crate::measure::GrowingSeries;
 use crate::text::with_code;
 
@@ -33,6 +33,15 @@ impl Session<'_> {
         }
     }
 
+    /// Returns the port of a server that runs already on this machine; `None` for another server, and
+    /// if the load comes from workers that may share this machine without being known here.
+    async fn port(&self, plan: &Plan) -> Option<u16> {
+        match (&self.lab, &self.job().remote) {
+            (None, None) => local_port(&plan.base_url).await,
+            _ => None,
+        }
+    }
+
     /// Sends each step of the scenario, and checks the answers: before the first round whether they
     /// are those that the scenario expects, and before later rounds whether there are any. If the
     /// verification fails because a service has ended, the error is the error of the service.
@@ -43,10 +52,12 @@ impl Session<'_> {
     ) -> Result<Verified, Stopped> {
         let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
+        let one_request = self.job().one_request;
         let mut services = Services { target: running, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
+            None if one_request => Failure::new(Exit::Target, without_file(error)),
             None => Failure::with(Exit::Target)(error),
         })?)
     }
@@ -73,13 +84,14 @@ impl Session<'_> {
         let json_keys = answers.iter().map(keys).collect();
         // A calibration needs the answers to all steps.
         self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
+        let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
         let before_load = self.responses(running.as_deref()).await;
         let mut refusals = self.lab.is_none().then(Refusals::default);
         let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
         let watch = Watch::new(watched, plan, over.clone());
-        let mut watch = Some(watch.telling(self.observers.cpu_teller()));
+        let mut watch = Some(watch.telling(self.observers.cpu_teller()).within(surroundings));
         let mut observed = None;
         let stop = self.interrupt.child_token();
         let mut is_gone = false;
@@ -128,6 +140,29 @@ impl Session<'_> {
         self.tell(Event::LoadEnded(rate_per_s));
         Ok(Loaded { verified, failed, json_keys, results, observed, responses, ended })
     }
+}
+
+/// Returns the error with the fix for a request of the command line, which has no file to change.
+fn without_file(error: VerifyError) -> VerifyError {
+    let VerifyError::Mismatch { who, mismatch, help } = error else { return error };
+    let change = |what: &str| {
+        format!(
+            "if this response is right, run again with --save FILE.toml, and add `{what}` below \
+             `request`: `loadgen -s FILE.toml --url URL` then loads its request"
+        )
+    };
+    let help = match mismatch.status {
+        None => help,
+        Some(status @ 300..400) => format!(
+            "load the URL to which the server redirects, or {}",
+            change(&format!("expect.status = {status}"))
+        ),
+        Some(status) => format!(
+            "fix the server, or correct the URL; {}",
+            change(&format!("expect.status = {status}"))
+        ),
+    };
+    VerifyError::Mismatch { who, mismatch, help }
 }
 
 /// Returns the keys of a JSON object, sorted; `None` if the body is no JSON object.

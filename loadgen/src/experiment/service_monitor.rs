@@ -11,7 +11,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
 use crate::engine::Plan;
-use crate::lab::{CpuTeller, Lab, LabError, Observed, Target, Watched, Window, memory_now};
+use crate::lab::{
+    CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
+};
 
 /// Interval between two checks whether all services still run.
 const TICK: Duration = Duration::from_millis(250);
@@ -106,6 +108,7 @@ pub(super) struct Watch {
     /// Callback that receives the present CPU use from the start
     /// of the load on; `None` if no observer shows CPU use.
     tell: Option<CpuTeller>,
+    surroundings: Surroundings,
 }
 
 impl Watch {
@@ -113,7 +116,14 @@ impl Watch {
     /// If `over` is cancelled, the watch ends early.
     pub(super) fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
         let begin = plan.warmup + plan.ramp_up();
-        Self { watched, begin, end: plan.length(), over, tell: None }
+        let surroundings = Surroundings::default();
+        Self { watched, begin, end: plan.length(), over, tell: None, surroundings }
+    }
+
+    /// Sets what is observed besides the services.
+    #[must_use]
+    pub(super) fn within(self, surroundings: Surroundings) -> Self {
+        Self { surroundings, ..self }
     }
 
     /// Sets the callback that receives the present CPU use.
@@ -125,19 +135,24 @@ impl Watch {
     /// Starts to watch a round whose load starts at
     /// `start`. The returned task gives the resources used.
     pub(super) fn from(self, start: Instant) -> JoinHandle<Observed> {
-        let Self { watched, begin, end, over, tell } = self;
+        let Self { watched, begin, end, over, tell, surroundings } = self;
         tokio::spawn(async move {
-            let before = tell.clone().map(|tell| Window::telling(watched.clone(), Some(tell)));
+            let before = tell
+                .clone()
+                .map(|tell| Window::telling(watched.clone(), Some(tell), Surroundings::default()));
             if tokio::time::timeout_at(start + begin, over.cancelled()).await.is_ok() {
                 return Observed::default();
             }
             drop(before);
-            let Ok(window) = Window::telling(watched, tell) else { return Observed::default() };
+            let Ok(window) = Window::telling(watched, tell, surroundings) else {
+                return Observed::default();
+            };
             match end {
                 Some(end) => drop(tokio::time::timeout_at(start + end, over.cancelled()).await),
                 None => over.cancelled().await,
             }
-            window.close()
+            // Closing looks at all processes, which must not delay the drain.
+            tokio::task::spawn_blocking(|| window.close()).await.unwrap_or_default()
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
@@ -19,7 +20,7 @@ use super::stopped::unless;
 use super::{proof, worker_losses, workers};
 use crate::engine::TrialAnswer;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, Layout, Size, Target};
+use crate::lab::{Lab, Layout, Size, Target, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
 use crate::scenario::Backend;
@@ -47,6 +48,8 @@ pub struct Session<'a> {
     pub(super) interrupt: CancellationToken,
     /// Control through which a user may change the load of a round, if any.
     pub(super) control: Option<Control>,
+    /// This process's part in a measurement, by which it sees other measurements on this machine.
+    pub(super) turn: Option<Arc<Turn>>,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
     /// calibration; the inner option is `None` if the calibration gave no rate.
     calibrations: Vec<Option<Option<Calibration>>>,
@@ -73,6 +76,7 @@ impl<'a> Session<'a> {
             logs: logs.to_owned(),
             interrupt,
             control: None,
+            turn: None,
             calibrations: vec![None; jobs.len()],
         }
     }
@@ -81,6 +85,12 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn with_control(self, control: Control) -> Self {
         Self { control: Some(control), ..self }
+    }
+
+    /// Returns the session with this process's part in a measurement.
+    #[must_use]
+    pub fn in_turn(self, turn: Option<Turn>) -> Self {
+        Self { turn: turn.map(Arc::new), ..self }
     }
 
     /// Measures all rounds of the jobs of these indices, or as many as an interrupt or an error
@@ -100,7 +110,7 @@ impl<'a> Session<'a> {
     }
 
     /// Returns the job in progress.
-    fn job(&self) -> &'a Job {
+    pub(super) fn job(&self) -> &'a Job {
         &self.jobs[self.current]
     }
 

@@ -92,6 +92,21 @@ pub enum LabError {
         log: PathBuf,
     },
 
+    /// The command that fills a backend failed.
+    #[error("cannot fill {backend}{}", quoted(output))]
+    #[diagnostic(
+        code(fill_failed),
+        help("`fill` of [backend.{backend}] in loadgen.toml failed: see the whole output in {}", log.display())
+    )]
+    Fill {
+        /// Backend.
+        backend: Backend,
+        /// Last lines that the command wrote.
+        output: Vec<String>,
+        /// Log file of the command.
+        log: PathBuf,
+    },
+
     /// A service cannot start because a program or a user account that the service needs is
     /// missing.
     #[error("cannot start {service}: {what}")]

@@ -61,7 +61,7 @@ fn inodes(table: &str, port: u16) -> Vec<String> {
 
 /// Returns the inodes of a process's sockets: `None` without permission to read them, and an empty
 /// list for a process that has ended.
-fn sockets_of(pid: i32) -> Option<Vec<String>> {
+pub(super) fn sockets_of(pid: i32) -> Option<Vec<String>> {
     let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
         Ok(files) => files,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,

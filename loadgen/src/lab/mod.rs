@@ -21,6 +21,7 @@ pub mod home;
 mod inputs;
 mod install;
 mod listener;
+mod local_server;
 pub mod lock;
 mod logs;
 pub mod machine;
@@ -49,6 +50,7 @@ mod size;
 pub mod storage;
 mod target;
 mod tools;
+mod turn;
 pub mod up;
 mod uv;
 
@@ -62,19 +64,22 @@ use build::Built;
 pub use cpus::Layout;
 pub use error::{GONE_AFTER, LabError};
 pub use home::Home;
+pub use local_server::local_port;
 use logs::{MESSAGE_LINES, tail_of};
+use manifest::Init;
 pub use manifest::{Manifest, TargetSpec};
 pub use podman::Containers;
 use postgres::Postgres;
 pub use python::Python;
 use redis::Redis;
-pub use resources::{CpuTeller, Observed, Watched, Window, memory_now};
+pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, memory_now};
 use runner::Runner;
 pub use runner::Runtime;
 use service::Service;
 pub use size::Size;
 pub use storage::Filesystem;
 pub use target::{StartingTarget, Target};
+pub use turn::{Measurement, Other, Turn};
 
 use crate::measure::PostgresActivity;
 use crate::scenario::{Backend, Existing, Proof};
@@ -224,9 +229,18 @@ impl Lab {
         let Options { logs, cpus, .. } = &self.options;
         let init = match self.home.is_own() {
             false => Some(self.home.schema()),
-            true => self.manifest.inits.postgres.as_ref().map(|file| self.home.root().join(file)),
+            true => self.init_file(&self.manifest.inits.postgres),
         };
-        Postgres::start(&self.runner, init.as_deref(), logs, &cpus.backends).await.map(Some)
+        let postgres = Postgres::start(&self.runner, init.as_deref(), logs, &cpus.backends).await?;
+        if let Some(fill) = &self.manifest.inits.postgres.fill {
+            self.fill_by(Backend::Postgres, fill, &postgres.url()).await?;
+        }
+        Ok(Some(postgres))
+    }
+
+    /// Returns the path of the file that fills a backend for the user's own targets.
+    fn init_file(&self, init: &Init) -> Option<PathBuf> {
+        init.file.as_ref().map(|file| self.home.root().join(file))
     }
 
     async fn image(&self, backend: Backend) -> Result<(), LabError> {
@@ -265,8 +279,11 @@ impl Lab {
             });
         }
         if let Some(redis) = &self.redis {
-            let file = self.manifest.inits.redis.as_ref().map(|file| self.home.root().join(file));
-            redis.restore(file.as_deref()).await?;
+            let init = &self.manifest.inits.redis;
+            redis.restore(self.init_file(init).as_deref()).await?;
+            if let Some(fill) = &init.fill {
+                self.fill_by(Backend::Redis, fill, &redis.url()).await?;
+            }
         }
         if let Some(postgres) = &self.postgres {
             postgres.restore().await?;

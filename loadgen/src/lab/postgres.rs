@@ -74,12 +74,10 @@ impl Postgres {
                 Self::container(podman.project(), password, logs).await?
             }
         };
-        match (init, runner) {
+        match (init, runner.own_root()) {
             (None, _) => {}
-            (Some(script), Runner::Process(python)) if python.is_for_own() => {
-                postgres.carry_out(script, python.root()).await?;
-            }
-            (Some(schema), _) => postgres.make_tables(schema).await?,
+            (Some(script), Some(root)) => postgres.carry_out(script, root).await?,
+            (Some(schema), None) => postgres.make_tables(schema).await?,
         }
         let service = runner.placed(postgres.service).await?;
         Ok(Self { service, ..postgres })

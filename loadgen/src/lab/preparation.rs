@@ -1,13 +1,17 @@
 //! Makes targets, and the balancer of replicas, ready to start.
 
+use std::ffi::OsString;
+use std::path::Path;
+
 use super::balancer;
 use super::error::LabError;
 use super::logs::MESSAGE_LINES;
-use super::manifest::TargetSpec;
+use super::manifest::{Fill, TargetSpec};
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
 use super::{Lab, build};
 use crate::measure::BALANCER;
+use crate::scenario::Backend;
 
 impl Lab {
     /// Makes these targets and their upstreams ready to start. Processes: checks the required
@@ -23,6 +27,15 @@ impl Lab {
             }
         }
         for target in all {
+            let contained = self.runner.project().is_some();
+            self.manifest.runs(&target, contained).map_err(|what| LabError::Missing {
+                service: target.name.clone(),
+                what,
+                help: "change its table in loadgen.toml, or the option --runtime".to_owned(),
+            })?;
+            if let (true, Some(command)) = (contained, &target.entry.prepare) {
+                self.prepare_program(&target.name, command).await?;
+            }
             match &self.runner {
                 Runner::Process(_) => self.build_program(&target).await?,
                 Runner::Podman { podman, .. } => {
@@ -36,18 +49,63 @@ impl Lab {
 
     /// Runs the command that prepares a user's own target, in the project's folder.
     async fn prepare_program(&self, name: &str, command: &[String]) -> Result<(), LabError> {
-        let Runner::Process(python) = &self.runner else { return Ok(()) };
         (self.progress)(&format!("building {name}"));
         let log = self.options.logs.join(format!("{name}-build.log"));
-        let mut spec = ServiceSpec::new(name, command, self.home.root(), log.clone());
-        spec.env = python.variables();
+        let done = self.carry_out(name, command, self.user_env(), &log).await?;
+        done.map_err(|output| LabError::Build { target: name.to_owned(), output, log })
+    }
+
+    /// Runs the user's command that fills a backend at this URL.
+    pub(super) async fn fill_by(
+        &self,
+        backend: Backend,
+        fill: &Fill,
+        url: &str,
+    ) -> Result<(), LabError> {
+        (self.progress)(&format!("filling {backend}"));
+        let log = self.options.logs.join(format!("{backend}-fill.log"));
+        let variable = match backend {
+            Backend::Redis => "REDIS_URL",
+            Backend::Postgres => "DATABASE_URL",
+        };
+        let own = fill
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.replace(&format!("{{{backend}}}"), url)));
+        let all = [(variable.to_owned(), url.to_owned())].into_iter().chain(own);
+        let env = self.user_env().into_iter().chain(all).collect();
+        let done = self.carry_out(&format!("{backend}-fill"), &fill.command, env, &log).await?;
+        done.map_err(|output| LabError::Fill { backend, output, log })
+    }
+
+    /// Returns the user's own environment, in which their commands run as without loadgen.
+    fn user_env(&self) -> Vec<(String, String)> {
+        match &self.runner {
+            Runner::Process(python) => python.variables(),
+            Runner::Podman { .. } => {
+                let all = std::env::vars_os();
+                let text = |(name, value): (OsString, OsString)| {
+                    Some((name.into_string().ok()?, value.into_string().ok()?))
+                };
+                all.filter_map(text).collect()
+            }
+        }
+    }
+
+    /// Runs a user's command to its end, in the project's folder. Returns the last lines of its output
+    /// if it fails.
+    async fn carry_out(
+        &self,
+        name: &str,
+        command: &[String],
+        env: Vec<(String, String)>,
+        log: &Path,
+    ) -> Result<Result<(), Vec<String>>, LabError> {
+        let mut spec = ServiceSpec::new(name, command, self.home.root(), log.to_owned());
+        spec.env = env;
         let mut program = Service::start(&spec)?;
         let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
-        if status.success() {
-            return Ok(());
-        }
-        let output = program.last_log_lines(MESSAGE_LINES);
-        Err(LabError::Build { target: name.to_owned(), output, log })
+        Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(MESSAGE_LINES)) })
     }
 
     /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.

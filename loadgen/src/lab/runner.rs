@@ -1,6 +1,7 @@
 //! Provides programs and their packages, from the locked Python environment or from containers.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::error::LabError;
@@ -55,10 +56,10 @@ impl Runtime {
     /// # Errors
     /// The first requirement that is not met, as a sentence for people.
     pub fn check_requirements(self, manifest: &Manifest, name: &str) -> Result<(), String> {
-        match self {
-            Self::Process => manifest.requirements_of(name),
-            Self::Podman { .. } => Ok(()),
-        }
+        let contained = matches!(self, Self::Podman { .. });
+        let target = manifest.target(name).map_err(|error| error.to_string())?;
+        manifest.runs(target, contained)?;
+        if contained { Ok(()) } else { manifest.requirements_of(name) }
     }
 }
 
@@ -86,13 +87,6 @@ impl Runner {
         let Runtime::Podman { backends, .. } = options.runtime else {
             return Ok(Self::Process(Python::prepare(home, &**progress).await?));
         };
-        if home.is_own() {
-            return Err(LabError::Podman {
-                what: "the targets of loadgen.toml run as processes only".to_owned(),
-                output: Vec::new(),
-                help: "leave out --runtime podman".to_owned(),
-            });
-        }
         if home.is_installed() {
             return Err(LabError::Podman {
                 what: "containers need a checkout of loadgen, but pip installed this loadgen"
@@ -105,6 +99,14 @@ impl Runner {
         let password = random_password().map_err(LabError::io("generate a password"))?;
         let podman = Podman::prepare(home, options, backends, &password, &**progress).await?;
         Ok(Self::Podman { podman: Box::new(podman), password })
+    }
+
+    /// Folder of the user's own project; `None` for the lab's project.
+    pub(super) fn own_root(&self) -> Option<&Path> {
+        match self {
+            Self::Process(python) => python.is_for_own().then(|| python.root()),
+            Self::Podman { podman, .. } => podman.own_root(),
+        }
     }
 
     /// podman-compose project of the containers; `None` for processes.
@@ -129,7 +131,7 @@ impl Runner {
         match self {
             Self::Process(python) => (python.version(), python.versions(packages)),
             Self::Podman { podman, .. } => {
-                let found = podman.project().packages();
+                let Some(found) = podman.project().packages() else { return Default::default() };
                 (Some(found.python.clone()), found.versions(packages))
             }
         }

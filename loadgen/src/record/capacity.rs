@@ -192,6 +192,14 @@ pub struct TrialRecord {
     /// CPU and memory used during the hold (the measured period), by service: `target`, the
     /// backends, `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// CPU time that programs other than those of the test used on the CPUs of the test, in % of
+    /// one core. `None` if the CPUs or the programs of the test are unknown, and in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub others_percent: Option<f64>,
+    /// Whether another loadgen measured on this machine during the hold (the measured period).
+    #[serde(default)]
+    pub other_loadgen: bool,
 }
 
 /// Results at about one rate: a point of the curve of latency over throughput.

@@ -102,8 +102,17 @@ pub struct RoundRecord {
     /// such as CPU time given to other machines.
     pub machine: MachineRecord,
     /// CPU time that programs other than those of the test used on the CPUs of the test, in % of
-    /// one core. `None` if no CPUs were reserved, or if the CPU time of programs is unknown.
+    /// one core. `None` if the CPUs or the programs of the test are unknown. For a server at a URL of
+    /// this machine, the CPUs of the test are all that loadgen may use.
     pub others_percent: Option<f64>,
+    /// The busiest of the other programs on the machine, at most three, each with the CPU time of
+    /// all its processes, in % of one core. Empty if the programs of the test are unknown, and in
+    /// records of earlier versions.
+    #[serde(default)]
+    pub busiest_others: BTreeMap<String, f64>,
+    /// Whether another loadgen measured on this machine during the hold (the measured period).
+    #[serde(default)]
+    pub other_loadgen: bool,
     /// Party (generator, target, backend or network) that limited the rate; `None` if unknown.
     pub bottleneck: Option<Bottleneck>,
 }

@@ -70,6 +70,8 @@ pub enum VerdictKind {
     GeneratorBusy,
     /// Other programs used too much CPU time on the CPUs of the test.
     Disturbed,
+    /// Another loadgen measured on the same machine at the same time.
+    MeasuredTogether,
     /// The hypervisor gave the CPUs to other machines.
     Stolen,
     /// A CPU limit stopped a container, or loadgen and its processes, for part of the time.

@@ -8,5 +8,6 @@
 mod common;
 mod ends;
 mod hosts;
+mod own;
 mod runs;
 mod support;

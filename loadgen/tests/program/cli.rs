@@ -217,8 +217,8 @@ fn a_url_without_a_server_fails_the_verification() {
       │   request   GET [url]/
       │   expected  a response
       │   got       a connect error: Connection refused (os error 111)
-      help: fix the server, or the `expect` of the step; `verify = false` leaves a
-            step out that may fail
+      help: nothing listens at this address: start the server, or correct the host
+            and the port
     ");
 }
 

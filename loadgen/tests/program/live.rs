@@ -35,7 +35,7 @@ impl Terminal {
         }
         let quoted: Vec<String> = arguments.iter().map(|word| format!("'{word}'")).collect();
         let script = format!(
-            "export {variables} LC_ALL=C.UTF-8 XDG_CACHE_HOME=\"$PWD/cache\"\n\
+            "export {variables} LC_ALL=C.UTF-8 XDG_CACHE_HOME=\"$PWD/cache\" LOADGEN_LOCKS=\"$PWD/cache/locks\"\n\
              trap : INT\n\
              stty -g >before\n\
              sh -c 'echo $$ >pid; exec \"$@\"' sh '{}' {} --no-calibrate\n\

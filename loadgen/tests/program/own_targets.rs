@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::common::program::{Finished, Project};
+use crate::common::program::{Finished, Project, checkout};
 
 /// A server whose answers show its environment, its port and its folder.
 const SERVER: &str = r#"
@@ -111,6 +111,60 @@ fn a_build_runs_once_and_its_failure_is_shown() {
     let failed = run(&project, &["/", "-R1"]);
     assert_eq!(failed.code, Some(4), "{}", failed.said());
     assert!(failed.stderr.contains("cannot build a") && failed.stderr.contains("no compiler"));
+}
+
+/// A program that sets a key in Redis, and counts its own runs in a file.
+const SEED: &str = r#"
+import os, socket, sys
+from urllib.parse import urlsplit
+
+url = urlsplit(os.environ["REDIS_URL"])
+assert os.environ["SEED_URL"] == "at " + os.environ["REDIS_URL"]
+if os.path.exists("broken"):
+    sys.exit("no seed today")
+with socket.create_connection((url.hostname, url.port)) as connection:
+    connection.sendall(f"AUTH {url.password}\r\nSET seeded 1\r\n".encode())
+    assert connection.makefile().readline() == "+OK\n"
+open("fills", "a").write("x")
+"#;
+
+#[test]
+fn a_command_fills_a_backend_and_its_failure_is_shown() {
+    let targets = "[target.plain]\ncommand = [\"python3\", \"server.py\", \"{host}\", \"{port}\"]\n\
+                   env = { REDIS_URL = \"{redis}\" }\n\
+                   [backend.redis]\nfill = [\"python3\", \"seed.py\"]\nenv = { SEED_URL = \"at {redis}\" }\n";
+    let project = project(targets).file("seed.py", SEED);
+    let environment = checkout().join(".venv");
+    let run = |arguments: &[&str]| {
+        let mut command = project.command(arguments);
+        let output = command.env("VIRTUAL_ENV", &environment).output().unwrap();
+        Finished::of(output, &project.path(""))
+    };
+    let short = ["/", "-u1", "-i5", "-R2", "--warmup=0s", "--json", "--out=result"];
+    let finished = run(&short);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    // Redis is filled before each round.
+    assert!(fs::read_to_string(project.path("fills")).unwrap().len() >= 2);
+    fs::write(project.path("broken"), "").unwrap();
+    fs::remove_dir_all(project.path("result")).unwrap();
+    let failed = run(&short);
+    assert_eq!(failed.code, Some(4), "{}", failed.said());
+    assert!(failed.stderr.contains("cannot fill redis"), "{}", failed.stderr);
+    assert!(failed.stderr.contains("| no seed today"), "{}", failed.stderr);
+    assert!(project.path("result/redis-fill.log").is_file());
+}
+
+#[test]
+fn an_image_needs_containers() {
+    let image = "[target.shop]\nimage = \"localhost/shop\"\ncommand = [\"serve\"]\ncpus = 1\n";
+    let project = project(&format!("{TARGETS}\n{image}"));
+    let finished = project.run(&["/", "-t=shop", "--out=result"]);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    assert!(finished.stderr.contains("`cpus` and `memory` limit its container"));
+    // Without a name, the others are measured.
+    let finished = run(&project, &["/", "-R1"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert!(finished.json()["left_out"]["shop"].is_string());
 }
 
 #[test]

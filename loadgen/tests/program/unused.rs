@@ -25,6 +25,8 @@ const RUN: &[(&str, &[&[&str]])] = &[
     // The seed is in the record, and decides everything random: at least the order of targets.
     ("seed", NEVER),
     ("no-calibrate", NEVER),
+    // Changes nothing unless another loadgen measures, which depends on the machine.
+    ("anyway", NEVER),
     // Without a live view the option changes nothing, but that depends on the terminal.
     ("no-progress", NEVER),
     ("out", NEVER),
@@ -88,6 +90,7 @@ const EXPERIMENT: &[(&str, &[&[&str]])] = &[
     ("warmup", NEVER),
     ("seed", NEVER),
     ("no-calibrate", NEVER),
+    ("anyway", NEVER),
     ("no-progress", NEVER),
     ("out", NEVER),
     ("format", NEVER),
@@ -111,6 +114,7 @@ const MANAGER: &[(&str, &[&[&str]])] = &[
     ("url", NEVER),
     ("warmup", NEVER),
     ("seed", NEVER),
+    ("anyway", NEVER),
     ("no-progress", NEVER),
     ("out", NEVER),
     ("format", NEVER),

@@ -185,3 +185,25 @@ fn words_that_are_no_urls_get_advice() {
         .join("\n")
     );
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_fix_for_an_unexpected_response_fits_a_url() {
+    let server = Counting::start().await;
+    let project = Project::bare();
+    for (path, status) in [("/status/404", 404), ("/status/307", 307)] {
+        let url = format!("{}{path}", server.url);
+        let finished = run(&project, &[&url, "-i1"]);
+        assert_eq!(finished.code, Some(4), "{}", finished.said());
+        let said = finished.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(said.contains("run again with --save FILE.toml"), "{said}");
+        assert!(said.contains(&format!("`expect.status = {status}` below")), "{said}");
+        assert!(!said.contains("verify"), "{said}");
+    }
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = free.local_addr().unwrap().port();
+    drop(free);
+    let finished = run(&project, &[&format!("http://127.0.0.1:{port}/"), "-i1"]);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    let said = finished.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("nothing listens at this address: start the server"), "{said}");
+}

@@ -19,6 +19,21 @@ pub struct Mismatch {
     pub expected: String,
     /// The answer that came instead, or the error, in words.
     pub got: String,
+    /// Status of the answer; `None` if none came.
+    pub status: Option<u16>,
+}
+
+impl Mismatch {
+    /// Returns the fix for a server that does not answer; `None` if it answers.
+    fn fix_of_silence(&self) -> Option<&'static str> {
+        match self.status {
+            Some(_) => None,
+            None if self.got.to_lowercase().contains("refused") => Some(
+                "nothing listens at this address: start the server, or correct the host and the port",
+            ),
+            None => Some("see whether the server runs, or correct the host and the port"),
+        }
+    }
 }
 
 /// Reason why a verification failed.
@@ -29,17 +44,14 @@ pub enum VerifyError {
         "{who} does not respond as the scenario expects\n  step      {}\n  request   {}\n  expected  {}\n  got       {}",
         mismatch.step, mismatch.request, mismatch.expected, mismatch.got
     )]
-    #[diagnostic(
-        code(unexpected_response),
-        help(
-            "fix the server, or the `expect` of the step; `verify = false` leaves a step out that may fail"
-        )
-    )]
+    #[diagnostic(code(unexpected_response), help("{help}"))]
     Mismatch {
         /// Name of the target, or its URL.
         who: String,
         /// The first difference that was found.
         mismatch: Box<Mismatch>,
+        /// Fix.
+        help: String,
     },
     /// The HTTP client could not be created.
     #[error("cannot create an HTTP client: {0}")]
@@ -70,6 +82,10 @@ pub struct Verified {
     /// Number of requests without the expected answer. The server may have carried them out.
     pub failed: u64,
 }
+
+/// Fix for an unexpected answer to a step of a scenario's file.
+const FIX: &str = "fix the server, or the `expect` of the step; `verify = false` leaves a step out that \
+                   may fail";
 
 /// Number of attempts at a step, and the pause between them.
 const ATTEMPTS: u32 = 3;
@@ -112,11 +128,11 @@ pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, 
                 verified.answers.push(answer);
             }
             Some((expected, got)) if !is_excused => {
-                let mismatch = Mismatch { step: step.name.clone(), request, expected, got };
-                return Err(VerifyError::Mismatch {
-                    who: who.to_owned(),
-                    mismatch: Box::new(mismatch),
-                });
+                let status = answer.map(|answer| answer.status);
+                let mismatch = Mismatch { step: step.name.clone(), request, expected, got, status };
+                let help = mismatch.fix_of_silence().unwrap_or(FIX).to_owned();
+                let (who, mismatch) = (who.to_owned(), Box::new(mismatch));
+                return Err(VerifyError::Mismatch { who, mismatch, help });
             }
             _ => {
                 verified.counters.push(Vec::new());

@@ -97,6 +97,8 @@ mod tests {
             reasons: Vec::new(),
             total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
             resources: BTreeMap::new(),
+            others_percent: None,
+            other_loadgen: false,
         };
         Tried { record, answered: counts.answered }
     }

@@ -5,8 +5,10 @@ mod criteria;
 mod curve;
 mod rounds;
 mod search;
+mod uncertain;
 
 pub use criteria::{Criteria, judge};
 pub use curve::{Tried, curve, knee};
 pub use rounds::compare_capacities;
 pub use search::{Judgement, Limits, Search};
+pub use uncertain::{Uncertain, uncertain, wide_percent};

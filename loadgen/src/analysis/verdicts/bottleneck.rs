@@ -88,21 +88,43 @@ pub fn is_disturbed(others_percent: f64, cpus: usize) -> bool {
 
 /// Returns a verdict if other programs used too much CPU time on the CPUs of the test.
 pub(super) fn disturbed(record: &RunRecord) -> Option<Verdict> {
-    let cpus = record.environment.cpus.values().flatten().collect::<BTreeSet<_>>().len();
+    let cpus = cpus_of_test(&record.environment);
     let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
-    let others = rounds().filter_map(|round| round.others_percent);
-    let disturbed = others.filter(|percent| is_disturbed(*percent, cpus)).collect::<Vec<_>>();
-    let most = disturbed.iter().copied().max_by(f64::total_cmp)?;
+    let others = rounds().filter_map(|round| Some((round.others_percent?, round)));
+    let disturbed = others.filter(|(percent, _)| is_disturbed(*percent, cpus)).collect::<Vec<_>>();
+    let (most, round) = disturbed.iter().copied().max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    let mut busiest: Vec<_> = round.busiest_others.iter().collect();
+    busiest.sort_by(|(_, a), (_, b)| b.total_cmp(a));
+    let named: Vec<String> =
+        busiest.into_iter().map(|(name, percent)| format!("{name} {percent:.0} %")).collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    let advice = "stop the other programs, or measure again after they end";
+    let of_server = match record.environment.runtime == "url" {
+        true => {
+            "; programs that work for the server count as others, unless it started them or has \
+                 TCP connections to them"
+        }
+        false => "",
+    };
     Some(Verdict {
         kind: VerdictKind::Disturbed,
         target: None,
         message: format!(
-            "other programs used up to {most:.0} % of a core on the CPUs of the test, in {} of {}",
+            "other programs used up to {most:.0} % of a core on the CPUs of the test{named}, in {} \
+             of {}",
             disturbed.len(),
             counted(rounds().count() as u64, "round")
         ),
-        advice: "stop the other programs, or measure again after they end".to_owned(),
+        advice: format!("{advice}{of_server}"),
     })
+}
+
+/// Returns the number of CPUs of the test: all that loadgen may use, unless some are reserved.
+pub fn cpus_of_test(environment: &Environment) -> usize {
+    match environment.cpus.values().flatten().collect::<BTreeSet<_>>().len() {
+        0 => environment.cores,
+        reserved => reserved,
+    }
 }
 
 /// Returns a verdict if the generator used nearly all of its CPU time. If generator and backends
@@ -151,6 +173,37 @@ mod tests {
         let cpus = cpus.map(|(part, cpus)| (part.to_owned(), cpus)).into();
         let environment = Environment { cpus, ..Environment::default() };
         generator_busy(&target, &environment).map(|verdict| verdict.message)
+    }
+
+    /// Returns the message of the verdict on two rounds, in the second of which other programs used
+    /// this much CPU, for a server at a URL on a machine with two CPUs.
+    fn beside(others_percent: Option<f64>) -> Option<String> {
+        let busiest_others =
+            [("cc1", 9.0), ("rustc", 81.6)].map(|(name, it)| (name.to_owned(), it));
+        let second =
+            RoundRecord { others_percent, busiest_others: busiest_others.into(), ..calm() };
+        let rounds = vec![calm(), second];
+        let targets = vec![TargetRecord { rounds, ..TargetRecord::default() }];
+        let environment =
+            Environment { cores: 2, runtime: "url".to_owned(), ..Environment::default() };
+        let record = RunRecord { targets, environment, ..RunRecord::default() };
+        disturbed(&record).map(|verdict| verdict.message)
+    }
+
+    fn calm() -> RoundRecord {
+        RoundRecord { others_percent: Some(4.0), ..RoundRecord::default() }
+    }
+
+    #[test]
+    fn other_programs_are_named_from_a_threshold_on() {
+        assert_eq!(
+            beside(Some(95.2)).unwrap(),
+            "other programs used up to 95 % of a core on the CPUs of the test (rustc 82 %, cc1 9 %), in \
+             1 of 2 rounds"
+        );
+        assert_eq!(beside(Some(9.9)), None);
+        // The processes of the server are not known.
+        assert_eq!(beside(None), None);
     }
 
     #[test]

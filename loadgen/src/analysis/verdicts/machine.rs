@@ -59,6 +59,21 @@ pub(super) fn machine(record: &RunRecord) -> Vec<Verdict> {
     stolen.into_iter().chain(throttled).chain(swapped).collect()
 }
 
+/// Returns a verdict if another loadgen measured on the same machine during a round.
+pub(super) fn measured_together(record: &RunRecord) -> Option<Verdict> {
+    let rounds = || record.targets.iter().flat_map(|target| &target.rounds);
+    let together = rounds().filter(|round| round.other_loadgen).count();
+    (together > 0).then(|| Verdict {
+        kind: VerdictKind::MeasuredTogether,
+        target: None,
+        message: format!(
+            "another loadgen measured on this machine at the same time, in {together} of {} rounds",
+            rounds().count()
+        ),
+        advice: "measure one after the other: without --anyway, the second run waits".to_owned(),
+    })
+}
+
 /// Returns a verdict if PostgreSQL's data was in memory, because commits then did not wait for a
 /// disk.
 pub(super) fn data_in_memory(record: &RunRecord) -> Option<Verdict> {
@@ -119,6 +134,17 @@ mod tests {
             said(swapped(100)),
             told(VerdictKind::Swapped, "the machine swapped up to 100 pages of memory")
         );
+    }
+
+    #[test]
+    fn rounds_beside_another_measurement_are_counted() {
+        let together = RoundRecord { other_loadgen: true, ..RoundRecord::default() };
+        let rounds = vec![RoundRecord::default(), together];
+        let targets = vec![TargetRecord { rounds, ..TargetRecord::default() }];
+        let record = RunRecord { targets, ..RunRecord::default() };
+        let verdict = measured_together(&record).unwrap();
+        assert!(verdict.message.ends_with("in 1 of 2 rounds"), "{}", verdict.message);
+        assert_eq!(measured_together(&RunRecord::default()), None);
     }
 
     fn on(filesystem: &str, in_memory: bool) -> RunRecord {

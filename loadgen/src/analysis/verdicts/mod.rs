@@ -15,12 +15,12 @@ mod workers;
 
 use self::answers::{answers_differ, answers_vary};
 use self::bottleneck::disturbed;
-pub use self::bottleneck::{bottleneck, is_disturbed};
+pub use self::bottleneck::{bottleneck, cpus_of_test, is_disturbed};
 use self::collapse::collapse;
 use self::concurrency::littles_law;
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
-use self::machine::{data_in_memory, machine};
+use self::machine::{data_in_memory, machine, measured_together};
 use self::queue::users_queue;
 use self::replicas::replicas;
 use self::server::{open_files, unequal_workers};
@@ -67,6 +67,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
         .collect();
     verdicts.extend(answers_differ(record, scenario));
     verdicts.extend(disturbed(record));
+    verdicts.extend(measured_together(record));
     verdicts.extend(machine(record));
     verdicts.extend(data_in_memory(record));
     verdicts.extend(unlike_limits(record));

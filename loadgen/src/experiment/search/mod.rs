@@ -12,7 +12,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use self::searched::Searched;
+use self::searched::{OfTarget, Searched};
 pub use self::terms::Terms;
 use super::job::Job;
 use super::measured::{Loaded, MeasuredRound, held};
@@ -20,14 +20,14 @@ use super::observe::{Begun, Event, SoFar};
 use super::order::order;
 use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
-use super::to_record::{Conditions, pool};
+use super::to_record::{Conditions, others, pool};
 use crate::analysis::verdicts::bottleneck;
-use crate::analysis::{Judgement, OfferedRate, Search, Tried, judge};
+use crate::analysis::{Judgement, OfferedRate, Search, Tried, judge, wide_percent};
 use crate::engine::Plan;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
 use crate::measure::Latencies;
-use crate::record::{Bottleneck, ServerRecord, TrialRecord};
+use crate::record::{Bottleneck, Capacity, ServerRecord, TrialRecord};
 use crate::scenario::{Model, Open, Until};
 use crate::text::rate;
 
@@ -88,7 +88,11 @@ impl Rounds<'_, '_> {
     /// Runs all rounds over all targets.
     async fn run(mut self) -> Result<(), Stopped> {
         let targets = self.searched.targets.len();
-        for number in 1..=self.quest.job.rounds {
+        let planned = self.quest.job.rounds;
+        for number in 1..=planned + self.quest.terms.more_rounds {
+            if number > planned && !self.goes_on(number) {
+                break;
+            }
             for (turn, target) in
                 order(targets, self.quest.job.seed, number).into_iter().enumerate()
             {
@@ -100,12 +104,35 @@ impl Rounds<'_, '_> {
         Ok(())
     }
 
+    /// Returns whether the capacity of a target is uncertain after the planned rounds, and says so
+    /// before the first further round.
+    fn goes_on(&mut self, number: u32) -> bool {
+        let names = self.quest.job.names();
+        let of = |(name, of): (String, &OfTarget)| {
+            let capacity = Capacity::of(&of.rounds);
+            let percent = wide_percent(capacity.rate_per_s, capacity.confidence_95_per_s)?;
+            Some(format!("{name} ±{percent:.0} %"))
+        };
+        let all: Vec<String> =
+            names.into_iter().zip(&self.searched.targets).filter_map(of).collect();
+        if !all.is_empty() && number == self.quest.job.rounds + 1 {
+            let note = format!(
+                "uncertain after {} searches: {}; searching up to {} more times",
+                number - 1,
+                all.join(", "),
+                self.quest.terms.more_rounds
+            );
+            self.session.tell(Event::Note(&note));
+        }
+        !all.is_empty()
+    }
+
     /// Tells observers the approximate number of trials and rounds still to come, with
     /// `left` targets left in this round of the search.
     fn expect(&mut self, number: u32, left: u32) {
         let targets = u32::try_from(self.searched.targets.len()).unwrap_or(u32::MAX);
         let this = TRIALS[usize::from(number > 1)] * left;
-        let others = TRIALS[1] * targets * (self.quest.job.rounds - number);
+        let others = TRIALS[1] * targets * self.quest.job.rounds.saturating_sub(number);
         let each = self.quest.trial_length();
         self.session.tell(Event::Expected(this + others + self.later, each));
     }
@@ -274,6 +301,8 @@ impl Rounds<'_, '_> {
             bottleneck: target.bottleneck,
             total: target.total,
             resources: target.resources,
+            others_percent: others(round, &environment),
+            other_loadgen: round.observed.other_loadgen,
         };
         (Tried { record, answered }, judgement)
     }

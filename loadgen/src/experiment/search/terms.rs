@@ -15,6 +15,8 @@ pub struct Terms {
     pub precision: f64,
     /// Minimum duration for which a trial holds its rate.
     pub duration: Duration,
+    /// Most rounds after the planned ones, while the capacity of a target is uncertain.
+    pub more_rounds: u32,
 }
 
 impl Terms {
@@ -37,6 +39,6 @@ impl Terms {
             drain,
         };
         scenario.load = scenario.load.clone().with_overrides(overrides)?;
-        Ok(Self { criteria, precision, duration })
+        Ok(Self { criteria, precision, duration, more_rounds: 0 })
     }
 }

@@ -32,7 +32,7 @@ pub(super) fn record(
         seed: quest.job.seed,
         command: command_line(),
         environment: context.environment,
-        search: search(quest),
+        search: search(quest, searched),
         sent: Some(sent(&quest.job.scenario)),
         left_out: quest.job.subject.left_out(),
         comparison: compare_capacities(&targets),
@@ -65,12 +65,13 @@ fn target(
     }
 }
 
-fn search(quest: Quest<'_>) -> SearchRecord {
-    let Quest { job, terms: Terms { criteria, precision, duration } } = quest;
+fn search(quest: Quest<'_>, searched: &Searched) -> SearchRecord {
+    let Quest { job, terms: Terms { criteria, precision, duration, .. } } = quest;
     let arrivals = match job.scenario.load.model {
         Model::Open(open) => open.arrivals,
         Model::Closed => Default::default(),
     };
+    let most = searched.targets.iter().map(|of| of.rounds.len()).max().unwrap_or(0);
     SearchRecord {
         criteria: job.scenario.thresholds.iter().map(ToString::to_string).collect(),
         left_out: criteria.left_out.clone(),
@@ -82,7 +83,7 @@ fn search(quest: Quest<'_>) -> SearchRecord {
         precision_percent: precision * 100.0,
         lowest_per_s: criteria.limits(*precision).lowest_per_s,
         targets: job.names(),
-        rounds: job.rounds,
+        rounds: job.rounds.max(u32::try_from(most).unwrap_or(u32::MAX)),
         workers: job.workers.unwrap_or(0),
     }
 }

@@ -14,6 +14,7 @@ use std::time::SystemTime;
 
 use self::load::load;
 pub use self::pooled::pool;
+pub use self::resources::others;
 pub use self::round::{Conditions, changed};
 use super::command_line::command_line;
 use super::job::Job;

@@ -1,16 +1,27 @@
 //! Records the resources that services used, round by round and over rounds.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use crate::experiment::measured::MeasuredRound;
+use crate::lab::cpus::available;
 use crate::measure::{ContainerRecord, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
-/// Returns the CPU use of other programs on the CPUs
-/// of the test, in % of one CPU; `None` if not known.
-pub(super) fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
-    let cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
-    let known = !cpus.is_empty() && !round.observed.machine.programs_percent.is_empty();
+/// Shortest hold for which the CPU use of other programs is told: it is a difference of times with a
+/// resolution of 10 ms.
+const SHORTEST: Duration = Duration::from_millis(500);
+
+/// Returns the CPU use of other programs on the CPUs of the test, in % of one CPU; `None` if not
+/// known. The test of a server that ran already has all CPUs that loadgen may use.
+pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
+    let mut cpus: BTreeSet<usize> = environment.cpus.values().flatten().copied().collect();
+    if cpus.is_empty() && round.observed.server_percent.is_some() {
+        cpus.extend(available());
+    }
+    let known = round.held >= SHORTEST
+        && !cpus.is_empty()
+        && !round.observed.machine.programs_percent.is_empty();
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 

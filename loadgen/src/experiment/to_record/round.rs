@@ -103,6 +103,8 @@ pub(super) fn round_record(
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
         machine: round.observed.machine.taken.clone(),
         others_percent: others(round, conditions.environment),
+        busiest_others: round.observed.busiest_others.clone(),
+        other_loadgen: round.observed.other_loadgen,
         bottleneck: None,
     };
     let bottleneck = Bottleneck::of(&record, conditions.environment, conditions.can_send);

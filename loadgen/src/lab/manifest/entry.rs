@@ -14,6 +14,9 @@ pub(super) const BUILD: &str = "{build}";
 /// Word in a command or a variable that stands for an empty folder of the running target.
 const FOLDER: &str = "{folder}";
 
+/// Port on which servers listen in containers, unless the user names another.
+pub(super) const INNER_PORT: u16 = 8_000;
+
 /// Language of a target that names none.
 const PYTHON: &str = "Python";
 
@@ -46,6 +49,12 @@ pub struct Entry {
     /// How to build the target; `None` for a target that needs no build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
+    /// Image of the user's own container, which `--runtime podman` runs; `None` for none.
+    #[serde(skip)]
+    pub image: Option<String>,
+    /// Port on which the server listens in the container of its image.
+    #[serde(skip, default = "inner_port")]
+    pub port: u16,
     /// Command line that starts the target. loadgen replaces `{host}`, `{port}`, `{workers}`,
     /// `{pool_size}`, `{folder}` and, for a target with a build, `{build}` by values.
     pub command: Vec<String>,
@@ -95,6 +104,10 @@ impl Entry {
     pub fn limits(&self) -> Limits {
         Limits { cpus: self.cpus, memory: self.memory }
     }
+}
+
+fn inner_port() -> u16 {
+    INNER_PORT
 }
 
 fn yes() -> bool {

@@ -45,17 +45,37 @@ const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCE
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     targets: Vec<TargetSpec>,
-    /// Files that fill the backends for a user's own targets.
+    /// What fills the backends for a user's own targets.
     pub inits: Inits,
+    /// Whether the targets are a user's own.
+    own: bool,
 }
 
-/// Files that fill backends once, before the first round, relative to the project.
+/// What fills each backend, so that every round begins with the same data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inits {
-    /// SQL for PostgreSQL.
-    pub postgres: Option<PathBuf>,
-    /// Commands for Redis, one in each line.
-    pub redis: Option<PathBuf>,
+    /// The file has SQL.
+    pub postgres: Init,
+    /// The file has commands of Redis, one in each line.
+    pub redis: Init,
+}
+
+/// What fills a backend: a file, and then a command.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Init {
+    /// File, relative to the project.
+    pub file: Option<PathBuf>,
+    /// Command.
+    pub fill: Option<Fill>,
+}
+
+/// A user's command that fills a backend, and the variables that are added to its environment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Fill {
+    /// Command line, which runs in the project's folder.
+    pub command: Vec<String>,
+    /// Variables, in which `{postgres}` or `{redis}` stands for the URL of the backend.
+    pub env: BTreeMap<String, String>,
 }
 
 impl Manifest {
@@ -96,7 +116,7 @@ impl Manifest {
             checked(name, entry, span)
         });
         let targets = targets.collect::<Result<_, _>>()?;
-        let manifest = Self { targets, inits: Inits::default() };
+        let manifest = Self { targets, inits: Inits::default(), own: false };
         manifest.check_upstreams(table.get_ref())?;
         Ok(manifest)
     }
@@ -142,6 +162,28 @@ impl Manifest {
         targets.iter().try_for_each(|target| target.tools().map(drop))
     }
 
+    /// Checks that the user's own target has what containers or, if `contained` is false, processes
+    /// need. The lab's targets have both.
+    ///
+    /// # Errors
+    /// What the target lacks, as a sentence for people.
+    pub(super) fn runs(&self, target: &TargetSpec, contained: bool) -> Result<(), String> {
+        let entry = &target.entry;
+        let is_limited = entry.cpus.is_some() || entry.memory.is_some();
+        match (&entry.image, contained) {
+            _ if !self.own => Ok(()),
+            (None, true) => Err("it has no `image`, which --runtime podman needs".to_owned()),
+            (Some(_), false) if entry.command.is_empty() => {
+                Err("it has only an image, which needs --runtime podman".to_owned())
+            }
+            (Some(_), false) if is_limited => {
+                Err("`cpus` and `memory` limit its container, which needs --runtime podman"
+                    .to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// All targets, in the order of the file.
     pub fn targets(&self) -> &[TargetSpec] {
         &self.targets
@@ -172,6 +214,12 @@ impl Manifest {
     }
 }
 
+/// Returns the targets of the text of a `loadgen.toml`.
+#[cfg(test)]
+pub(super) fn own_targets(text: &str) -> Vec<TargetSpec> {
+    own::parse(text).unwrap().targets
+}
+
 /// Returns the tables of targets in the order of the file.
 fn in_order<T>(tables: BTreeMap<String, Spanned<T>>) -> Vec<(String, Spanned<T>)> {
     let mut tables: Vec<_> = tables.into_iter().collect();
@@ -187,7 +235,7 @@ fn checked(name: String, entry: Entry, span: std::ops::Range<usize>) -> Result<T
         let message = format!("a target cannot be called \"{name}\": results have this name");
         return Err(Fault { help, ..Fault::at(span, message) });
     }
-    if entry.command.is_empty() {
+    if entry.command.is_empty() && entry.image.is_none() {
         return Err(Fault::at(span, format!("target \"{name}\": the command is empty")));
     }
     if entry.replicas.is_some_and(|replicas| !(1..=MOST_REPLICAS).contains(&replicas)) {

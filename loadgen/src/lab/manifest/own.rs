@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::entry::Entry;
-use super::{Fault, Inits, Manifest, checked, in_order};
-use crate::scenario::Backend as Kind;
+use super::entry::{Entry, INNER_PORT};
+use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
+use crate::scenario::{Backend as Kind, Cpus, Memory};
 
 /// Word that loadgen replaces by the port on which a target must listen.
 const PORT: &str = "{port}";
@@ -26,7 +26,12 @@ struct File {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Target {
+    #[serde(default)]
     command: Vec<String>,
+    image: Option<String>,
+    port: Option<u16>,
+    cpus: Option<Cpus>,
+    memory: Option<Memory>,
     ready: Option<String>,
     #[serde(default)]
     env: BTreeMap<String, String>,
@@ -46,15 +51,18 @@ struct Target {
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 struct Backends {
-    postgres: Option<Backend>,
-    redis: Option<Backend>,
+    postgres: Option<Spanned<Backend>>,
+    redis: Option<Spanned<Backend>>,
 }
 
 /// Table `[backend.NAME]`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Backend {
-    init: PathBuf,
+    init: Option<PathBuf>,
+    fill: Option<Vec<String>>,
+    #[serde(default)]
+    env: BTreeMap<String, String>,
 }
 
 fn yes() -> bool {
@@ -67,7 +75,22 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
     let targets = in_order(file.target).into_iter().map(|(name, target)| {
         let (span, target) = (target.span(), target.into_inner());
         let mut words = target.command.iter().chain(target.env.values());
-        if !target.command.is_empty() && !words.any(|word| word.contains(PORT)) {
+        let in_container = [
+            ("port", target.port.is_some()),
+            ("cpus", target.cpus.is_some()),
+            ("memory", target.memory.is_some()),
+        ];
+        let given = in_container.into_iter().find(|(_, given)| *given);
+        if let (None, Some((key, _))) = (&target.image, given) {
+            let message =
+                format!("target \"{name}\": `{key}` is for containers, but it has no `image`");
+            let help = "add `image`, and run with --runtime podman, or leave out the key";
+            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+        }
+        if target.image.is_none()
+            && !target.command.is_empty()
+            && !words.any(|word| word.contains(PORT))
+        {
             let message = format!("target \"{name}\": neither the command nor env has {PORT}");
             let help = "loadgen chooses a free port: pass it to the program, such as --port={port}";
             return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
@@ -96,8 +119,35 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
     });
     let targets = targets.collect::<Result<_, _>>()?;
     let Backends { postgres, redis } = file.backend;
-    let inits = Inits { postgres: postgres.map(|it| it.init), redis: redis.map(|it| it.init) };
-    Ok(Manifest { targets, inits })
+    let inits =
+        Inits { postgres: init(Kind::Postgres, postgres)?, redis: init(Kind::Redis, redis)? };
+    Ok(Manifest { targets, inits, own: true })
+}
+
+/// Returns what fills a backend.
+fn init(backend: Kind, table: Option<Spanned<Backend>>) -> Result<Init, Fault> {
+    let Some(table) = table else { return Ok(Init::default()) };
+    let (span, Backend { init, fill, env }) = (table.span(), table.into_inner());
+    let fault = |message: &str, help: &str| {
+        let message = format!("backend \"{backend}\": {message}");
+        Err(Fault { help: Some(help.to_owned()), ..Fault::at(span.clone(), message) })
+    };
+    let url = format!("{{{backend}}}");
+    match &fill {
+        None if init.is_none() => fault(
+            "nothing fills it",
+            "add `init`, a file for the backend, or `fill`, a command line",
+        ),
+        None if !env.is_empty() => fault("only `fill` has variables", "add `fill`, a command line"),
+        Some(command) if command.is_empty() => {
+            fault("the command of `fill` is empty", "write a program and its arguments")
+        }
+        Some(command) if command.iter().any(|word| word.contains(&url)) => fault(
+            "all users see a URL with a password in the command",
+            "the environment of the command has the URL: DATABASE_URL or REDIS_URL",
+        ),
+        _ => Ok(Init { file: init, fill: fill.map(|command| Fill { command, env }) }),
+    }
 }
 
 fn entry(name: String, target: Target) -> Entry {
@@ -105,12 +155,14 @@ fn entry(name: String, target: Target) -> Entry {
     let program = program.flatten().map(|name| name.to_string_lossy().into_owned());
     Entry {
         framework: target.framework.unwrap_or(name),
-        server: target.server.or(program).unwrap_or_default(),
+        server: target.server.or(program).or_else(|| target.image.clone()).unwrap_or_default(),
         language: target.language.unwrap_or_default(),
         packages: target.packages,
         requires: Vec::new(),
         build: None,
         prepare: target.build,
+        image: target.image,
+        port: target.port.unwrap_or(INNER_PORT),
         ready: target.ready,
         command: target.command,
         differs: target.differs,
@@ -119,8 +171,8 @@ fn entry(name: String, target: Target) -> Entry {
         upstreams: BTreeMap::new(),
         default: target.default,
         replicas: target.replicas,
-        cpus: None,
-        memory: None,
+        cpus: target.cpus,
+        memory: target.memory,
     }
 }
 
@@ -148,8 +200,29 @@ mod tests {
         assert_eq!((shop.entry.ready.as_deref(), &fast.entry.ready), (Some("/healthz"), &None));
         assert_eq!((shop.backends(), fast.backends()), (vec![Kind::Postgres], vec![]));
         assert_eq!((&*fast.entry.framework, &*fast.entry.server), ("fast", "granian"));
-        let inits = Inits { postgres: Some("schema.sql".into()), redis: None };
-        assert_eq!(manifest.inits, inits);
+        let postgres = Init { file: Some("schema.sql".into()), fill: None };
+        assert_eq!(manifest.inits, Inits { postgres, redis: Init::default() });
+    }
+
+    #[test]
+    fn a_backend_is_filled_by_a_file_and_a_command() {
+        let fill = "init = \"schema.sql\"\nfill = [\"seed\", \"-q\"]\nenv = { A = \"{postgres}\" }";
+        let manifest = parse(&SHOP.replace("init = \"schema.sql\"", fill)).unwrap();
+        let Init { file, fill } = manifest.inits.postgres;
+        let command = ["seed", "-q"].map(str::to_owned).to_vec();
+        let env = [("A".to_owned(), "{postgres}".to_owned())].into();
+        assert_eq!((file, fill), (Some("schema.sql".into()), Some(Fill { command, env })));
+    }
+
+    #[test]
+    fn a_target_with_an_image_needs_no_command() {
+        let text =
+            "[target.shop]\nimage = \"localhost/shop\"\nport = 80\ncpus = 0.5\nmemory = \"1g\"";
+        let manifest = parse(text).unwrap();
+        let entry = &manifest.targets()[0].entry;
+        assert_eq!((entry.image.as_deref(), entry.port), (Some("localhost/shop"), 80));
+        assert_eq!(entry.limits().to_string(), "0.5 CPUs, 1 GiB");
+        assert!(entry.command.is_empty() && entry.server == "localhost/shop");
     }
 
     #[test]
@@ -157,11 +230,17 @@ mod tests {
         for (old, new, message) in [
             ("ready =", "redy =", "unknown field `redy`"),
             ("--port={port}", "--port=8000", "neither the command nor env has {port}"),
+            ("ready =", "cpus = 1\nready =", "`cpus` is for containers"),
+            ("command = [\"bin/granian\", \"--port\", \"{port}\"]", "", "the command is empty"),
             ("\"/healthz\"", "\"healthz\"", "must be a path"),
             ("target.fast", "target.redis", "cannot be called \"redis\""),
             ("target.fast", "target.\"a/b\"", "only letters"),
             ("\"{port}\"", "\"{port}\", \"{redis}\"", "all users see"),
             ("backend.postgres", "backend.mysql", "unknown field `mysql`"),
+            ("init = \"schema.sql\"", "", "nothing fills it"),
+            ("init = \"schema.sql\"", "fill = []", "is empty"),
+            ("init = \"schema.sql\"", "fill = [\"a\", \"{postgres}\"]", "all users see"),
+            ("init =", "env = { A = \"b\" }\ninit =", "only `fill` has variables"),
         ] {
             let fault = parse(&SHOP.replace(old, new)).unwrap_err();
             assert!(fault.message.contains(message), "{new}: {}", fault.message);

@@ -18,7 +18,8 @@ mod project;
 
 use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 pub use cgroup::{Cgroup, Usage};
@@ -47,6 +48,17 @@ pub struct Podman {
     project: Arc<Project>,
     /// Service that does nothing itself, but whose guard removes the whole project at the end.
     holder: Service,
+    is_own: bool,
+}
+
+/// Compose file for a user's own targets: backends and load balancer.
+const OWN: &str = include_str!("own.yaml");
+
+/// Writes the compose file for a user's own targets to this folder. Returns its path.
+fn own_file(folder: &Path) -> Result<PathBuf, LabError> {
+    let file = folder.join("compose.yaml");
+    fs::write(&file, OWN).map_err(LabError::file("write", &file))?;
+    std::path::absolute(&file).map_err(LabError::file("find", &file))
 }
 
 impl Podman {
@@ -69,20 +81,32 @@ impl Podman {
         let compose = Compose::find_or_install(home, progress).await?;
         let images = Images::of(home);
         let name = project_name()?;
-        let file = home.compose();
-        if !podman_has(&podman, &images.targets).await {
+        let file = match home.is_own() {
+            true => own_file(&options.logs)?,
+            false => home.compose(),
+        };
+        if !home.is_own() && !podman_has(&podman, &images.targets).await {
             progress("building the image of the Python targets");
             let argv = compose.command(&name, &[&file], &["build", "sanic"]);
             get(home, argv, "cannot build the image of the Python targets").await?;
         }
-        let packages = Packages::of(&podman, &images.targets).await?;
+        let packages = match home.is_own() {
+            true => None,
+            false => Some(Packages::of(&podman, &images.targets).await?),
+        };
         let mut env = inherited();
         env.extend(variables(options, backends, password));
         let root = home.root().to_owned();
+        env.push(("PROJECT_FOLDER".to_owned(), root.to_string_lossy().into_owned()));
         let project = Project { name, podman, compose, file, root, env, info, images, packages };
         let holder = Service::start(&project.holder(&options.logs))?;
         project.create_network().await?;
-        Ok(Self { project: Arc::new(project), holder })
+        Ok(Self { project: Arc::new(project), holder, is_own: home.is_own() })
+    }
+
+    /// Folder of the user's own project; `None` for the lab's project.
+    pub(super) fn own_root(&self) -> Option<&Path> {
+        self.is_own.then_some(self.project.root.as_path())
     }
 
     /// Builds the image of a target if it is missing. Returns the image, under `target` if all
@@ -93,6 +117,19 @@ impl Podman {
         target: &TargetSpec,
         progress: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<(String, String), LabError> {
+        if let Some(image) = &target.entry.image {
+            let name = &target.name;
+            return match podman_has(&self.project.podman, image).await {
+                true => Ok((name.clone(), image.clone())),
+                false => Err(LabError::Podman {
+                    what: format!("{name}: the image {image} is not on this machine"),
+                    output: Vec::new(),
+                    help: format!(
+                        "build it, such as with `podman build -t {image} .`, or get it with `podman pull {image}`"
+                    ),
+                }),
+            };
+        }
         // `prepare` has built the shared image.
         if target.shares_image() {
             return Ok(("target".to_owned(), self.project.images.targets.clone()));
@@ -111,6 +148,15 @@ impl Podman {
     ) -> Result<String, LabError> {
         let Project { podman, images, compose, name: project, file, .. } = &*self.project;
         let image = images.of_service(service);
+        if self.is_own && !podman_has(podman, &image).await {
+            return Err(LabError::Podman {
+                what: format!("the image {image} of the {service} is not on this machine"),
+                output: Vec::new(),
+                help: format!(
+                    "build it in a checkout of loadgen: `podman build -t {image} -f compose/{service}.Containerfile .`"
+                ),
+            });
+        }
         if !podman_has(podman, &image).await {
             progress(&format!("building the image of {service}"));
             // podman-compose ignores services whose profile is not chosen.

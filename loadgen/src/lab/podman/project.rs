@@ -44,8 +44,9 @@ pub struct Project {
     pub(super) env: Vec<(String, String)>,
     pub(super) info: Info,
     pub(super) images: Images,
-    /// Packages that are installed in the image of the Python targets.
-    pub(super) packages: Packages,
+    /// Packages that are installed in the image of the lab's Python targets; `None` for a user's own
+    /// targets.
+    pub(super) packages: Option<Packages>,
 }
 
 impl Project {
@@ -135,9 +136,9 @@ impl Project {
     }
 
     /// Returns the address, as host and port, at which other containers reach a target that has been
-    /// started. The host is the container's address: aardvark-dns loses queries, and a proxy that
+    /// started, and listens on `port` of its container. The host is the container's address: aardvark-dns loses queries, and a proxy that
     /// looks up a name for each connection would wait for answers.
-    pub async fn address(&self, service: &str) -> Result<String, LabError> {
+    pub async fn address(&self, service: &str, port: u16) -> Result<String, LabError> {
         let format = "{{range .NetworkSettings.Networks}}{{.IPAddress}}{{end}}";
         let name = self.container_name(service);
         let said = info::podman(&self.podman, &["inspect", "--format", format, &name]).await;
@@ -147,7 +148,7 @@ impl Project {
                 output,
                 help: "another program may have removed the container".to_owned(),
             })?;
-        Ok(format!("{address}:8000"))
+        Ok(format!("{address}:{port}"))
     }
 
     /// Folder of this machine that is mounted at `place` in a service's container; `None` if the
@@ -174,9 +175,10 @@ impl Project {
             .collect()
     }
 
-    /// Packages that are installed in the image of the Python targets.
-    pub fn packages(&self) -> &Packages {
-        &self.packages
+    /// Packages that are installed in the image of the lab's Python targets; `None` for a user's own
+    /// targets.
+    pub fn packages(&self) -> Option<&Packages> {
+        self.packages.as_ref()
     }
 
     /// Describes podman, and the images of these backends and targets.

@@ -1,17 +1,21 @@
 //! Measures CPU time and memory of whole process trees, over a window such as a measured round.
 
+mod programs;
 mod seen;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+use programs::Programs;
 use seen::Seen;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
+use super::local_server::serving;
 use super::machine::{Accounts, Machine};
 use super::podman::{Cgroup, Container};
+use super::turn::Turn;
 use crate::measure::ResourceRecord;
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
@@ -28,14 +32,24 @@ pub struct Observed {
     pub replicas: Vec<ResourceRecord>,
     /// Activity of the machine's CPUs, and influences that slow all programs, such as swapping.
     pub machine: Machine,
+    /// Whether another loadgen measured on this machine at a sample.
+    pub other_loadgen: bool,
+    /// Usage of the server that ran already on this machine, in % of one CPU. `None` if no such
+    /// server is in [`Surroundings`], or if its processes cannot be told.
+    pub server_percent: Option<f64>,
+    /// The busiest other programs of the machine, each with the CPU usage of all its processes, in %
+    /// of one CPU. Empty if the processes under test cannot be told.
+    pub busiest_others: BTreeMap<String, f64>,
 }
 
 impl Observed {
-    /// Returns the usage of these CPUs by programs that are not in `services`, in % of one CPU.
+    /// Returns the usage of these CPUs by programs that are neither in `services` nor the server that
+    /// ran already, in % of one CPU.
     #[must_use]
     pub fn others_percent(&self, cpus: &BTreeSet<usize>) -> f64 {
         let busy: f64 = cpus.iter().filter_map(|cpu| self.machine.programs_percent.get(cpu)).sum();
-        busy - self.services.values().map(|usage| usage.cpu_percent).sum::<f64>()
+        let services: f64 = self.services.values().map(|usage| usage.cpu_percent).sum();
+        busy - services - self.server_percent.unwrap_or_default()
     }
 }
 
@@ -105,6 +119,15 @@ impl From<&super::service::Service> for Watched {
 /// processes, in % of one core.
 pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 
+/// What a measurement observes besides the resources of services.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// This process's part in a measurement, which sees other measurements; `None` to see none.
+    pub turn: Option<Arc<Turn>>,
+    /// Port of a server that runs already on this machine; `None` for another server.
+    pub port: Option<u16>,
+}
+
 /// A running measurement of resource usage. A separate thread takes a sample every second until the
 /// measurement ends.
 #[derive(Debug)]
@@ -120,12 +143,17 @@ pub struct Window {
 impl Window {
     /// Starts a measurement of the resources that `watched` uses from now on.
     pub fn open(watched: Vec<Watched>) -> Result<Self, LabError> {
-        Self::telling(watched, None)
+        Self::telling(watched, None, Surroundings::default())
     }
 
-    /// Like [`Window::open`], but also passes the CPU usage to `tell` after each sample.
-    pub fn telling(watched: Vec<Watched>, tell: Option<CpuTeller>) -> Result<Self, LabError> {
-        let mut samples = Samples::new(watched)?;
+    /// Like [`Window::open`], but also passes the CPU usage to `tell` after each sample, and observes
+    /// `surroundings`.
+    pub fn telling(
+        watched: Vec<Watched>,
+        tell: Option<CpuTeller>,
+        surroundings: Surroundings,
+    ) -> Result<Self, LabError> {
+        let mut samples = Samples { surroundings, ..Samples::new(watched)? };
         let began = Instant::now();
         let accounts = Accounts::now();
         samples.take();
@@ -153,10 +181,14 @@ impl Window {
         samples.take();
         let elapsed = self.began.elapsed();
         let machine = Accounts::now().since(&self.accounts, elapsed);
+        let (server_percent, busiest_others) = samples.around(elapsed);
         Observed {
             services: samples.usage(elapsed),
             replicas: samples.of_replicas(elapsed),
             machine,
+            other_loadgen: samples.other_loadgen,
+            server_percent,
+            busiest_others,
         }
     }
 }
@@ -181,6 +213,9 @@ struct Samples {
     seen: BTreeMap<String, Seen>,
     replicas: BTreeMap<usize, Seen>,
     taken: usize,
+    surroundings: Surroundings,
+    other_loadgen: bool,
+    programs: Programs,
     /// Time of each sample.
     at: Vec<Instant>,
 }
@@ -192,13 +227,25 @@ impl Samples {
             source: std::io::Error::other(error.to_string()),
         })?;
         let (seen, replicas) = (BTreeMap::new(), BTreeMap::new());
-        Ok(Self { watched, system, seen, replicas, taken: 0, at: Vec::new() })
+        let surroundings = Surroundings::default();
+        Ok(Self {
+            watched,
+            system,
+            seen,
+            replicas,
+            taken: 0,
+            surroundings,
+            other_loadgen: false,
+            programs: Programs::default(),
+            at: Vec::new(),
+        })
     }
 
     fn take(&mut self) {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
         // Finding the descendants of a process requires a look at all processes.
-        let alone = self.watched.iter().all(|watched| watched.scope == Scope::Alone);
+        let alone = self.watched.iter().all(|watched| watched.scope == Scope::Alone)
+            && self.surroundings.port.is_none();
         let pids: Vec<Pid> = self.watched.iter().map(|w| Pid::from_u32(w.pid)).collect();
         let which = if alone { ProcessesToUpdate::Some(&pids) } else { ProcessesToUpdate::All };
         self.system.refresh_processes_specifics(which, true, kind);
@@ -212,6 +259,10 @@ impl Samples {
         }
         let all = self.seen.values_mut().chain(self.replicas.values_mut());
         all.for_each(|seen| seen.cpu_ms.push(seen.used_ms().sum()));
+        if !alone {
+            self.programs.look_at(&self.system, self.taken);
+        }
+        self.other_loadgen |= self.surroundings.turn.as_ref().is_some_and(|t| t.other().is_some());
         self.at.push(Instant::now());
         self.taken += 1;
     }
@@ -230,6 +281,21 @@ impl Samples {
         let usage =
             |seen: &Seen| ResourceRecord { samples: seen.samples(&self.at), ..seen.usage(elapsed) };
         self.seen.iter().map(|(name, seen)| (name.clone(), usage(seen))).collect()
+    }
+
+    /// Returns the usage of the server that ran already, and the busiest other programs.
+    fn around(&self, elapsed: Duration) -> (Option<f64>, BTreeMap<String, f64>) {
+        let mut members: BTreeSet<Pid> = self.seen.values().flat_map(Seen::pids).collect();
+        let Some(port) = self.surroundings.port else {
+            return (None, self.programs.busiest(&members, elapsed));
+        };
+        let Some(roots) = serving(port) else { return (None, BTreeMap::new()) };
+        let mut server = self.programs.trees(&roots);
+        // The server may have started loadgen.
+        server.retain(|pid| !members.contains(pid));
+        let percent = self.programs.percent(&server, elapsed);
+        members.append(&mut server);
+        (Some(percent), self.programs.busiest(&members, elapsed))
     }
 
     fn of_replicas(&self, elapsed: Duration) -> Vec<ResourceRecord> {

@@ -93,6 +93,11 @@ impl Seen {
         files.into_iter().for_each(|files| add_at(&mut self.files, number, files));
     }
 
+    /// Returns the processes.
+    pub(super) fn pids(&self) -> impl Iterator<Item = Pid> {
+        self.cpu.keys().map(|(pid, _)| *pid)
+    }
+
     /// CPU time that each process used during the measurement, in ms.
     pub(super) fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
         self.cpu.values().map(|(first, last)| last.saturating_sub(*first))

@@ -63,7 +63,7 @@ fn cpu_usage_is_reported_each_second_until_the_window_closes() {
     let (tell, told) = mpsc::channel();
     let tell: CpuTeller = Arc::new(move |cpu| drop(tell.send(cpu)));
     let me = Watched::process("self", std::process::id());
-    let window = Window::telling(vec![me], Some(tell)).unwrap();
+    let window = Window::telling(vec![me], Some(tell), Surroundings::default()).unwrap();
     let began = Instant::now();
     let mut sum = 0_u64;
     let first = loop {

@@ -1,7 +1,8 @@
 //! Starts a target, from its command line or in its container, and waits until it answers. Replicas
 //! of a target run behind a [balancer](crate::lab::balancer).
 
-use std::collections::BTreeMap;
+mod of_image;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -105,6 +106,8 @@ type Spec = Box<dyn Fn(u16) -> ServiceSpec + Send + Sync>;
 /// answers.
 pub struct StartingTarget {
     name: String,
+    /// Port on which the server listens in its container.
+    inner_port: u16,
     project: Option<Arc<Project>>,
     /// The target, or each of its replicas.
     starting: Vec<Starting<Spec>>,
@@ -116,7 +119,7 @@ pub struct StartingTarget {
 impl StartingTarget {
     /// Waits until the target and its backends answer. Starts the balancer once all replicas answer.
     pub async fn ready(self) -> Result<Target, LabError> {
-        let Self { name, project, starting, balancer, upstreams } = self;
+        let Self { name, inner_port, project, starting, balancer, upstreams } = self;
         let (mut services, mut addresses) = (Vec::new(), Vec::new());
         for starting in starting {
             let (port, service) = starting.ready().await?;
@@ -130,7 +133,7 @@ impl StartingTarget {
         if let Some(project) = &project {
             addresses.clear();
             for service in &services {
-                addresses.push(project.address(service.name()).await?);
+                addresses.push(project.address(service.name(), inner_port).await?);
             }
         }
         let balancer = Balancer::start(setup, &addresses).await?;
@@ -174,7 +177,10 @@ impl Lab {
         for (variable, upstream) in &upstreams {
             let url = match self.runner.project() {
                 None => upstream.url.clone(),
-                Some(project) => format!("http://{}", project.address(&upstream.name).await?),
+                Some(project) => {
+                    let port = self.manifest.target(&upstream.name)?.entry.port;
+                    format!("http://{}", project.address(&upstream.name, port).await?)
+                }
             };
             target.entry.env.insert(variable.clone(), url);
         }
@@ -192,10 +198,11 @@ impl Lab {
             probe: Probe::of(&self.health, target.entry.ready.as_deref()),
         };
         let (name, project) = (target.name.clone(), setup.project.clone());
+        let inner_port = target.entry.port;
         let starting =
             (1..=replicas).map(|number| self.start(&target, log, None, size, Some(number)));
         let starting = starting.collect::<Result<_, _>>()?;
-        Ok(StartingTarget { name, project, starting, balancer: Some(setup), upstreams })
+        Ok(StartingTarget { name, inner_port, project, starting, balancer: Some(setup), upstreams })
     }
 
     /// Starts a target's processes, on this port or a free one, without its upstreams and without
@@ -209,7 +216,9 @@ impl Lab {
     ) -> Result<StartingTarget, LabError> {
         let (name, project) = (target.name.clone(), self.runner.project().cloned());
         let starting = vec![self.start(target, log, port, size, None)?];
-        Ok(StartingTarget { name, project, starting, balancer: None, upstreams: Vec::new() })
+        let inner_port = target.entry.port;
+        let upstreams = Vec::new();
+        Ok(StartingTarget { name, inner_port, project, starting, balancer: None, upstreams })
     }
 
     /// Starts the processes of a target, or of its replica of this number, from 1.
@@ -233,6 +242,10 @@ impl Lab {
         let spec = match &self.runner {
             Runner::Process(python) => {
                 self.process(python, target.clone(), &log, size, replica, path)?
+            }
+            Runner::Podman { podman, .. } if self.home.is_own() => {
+                let project = Arc::clone(podman.project());
+                self.image_container(project, target, &log, size, replica)?
             }
             Runner::Podman { podman, .. } => {
                 self.container(Arc::clone(podman.project()), target, &log, size, replica)?
@@ -284,12 +297,22 @@ impl Lab {
 
     /// Returns a target with the URLs of the backends for which its command and environment ask.
     fn over_backends(&self, target: TargetSpec, size: Size<'_>) -> Result<TargetSpec, LabError> {
-        let (name, asked) = (target.name.clone(), target.backends());
-        let running: BTreeMap<Backend, String> = self.backends().into_iter().collect();
-        asked.into_iter().try_fold(target, |target, backend| {
-            let url = running.get(&backend).filter(|_| size.backends.contains(&backend));
-            url.map(|url| target.over(backend, url)).ok_or_else(|| LabError::Missing {
-                service: name.clone(),
+        self.check_backends(&target, size)?;
+        let asked = target.backends();
+        let urls = self.backends().into_iter().filter(|(backend, _)| asked.contains(backend));
+        Ok(urls.fold(target, |target, (backend, url)| target.over(backend, &url)))
+    }
+
+    /// Checks that all backends run for whose URL a target's command and environment ask.
+    fn check_backends(&self, target: &TargetSpec, size: Size<'_>) -> Result<(), LabError> {
+        let running = self.backends();
+        let runs = |backend: &Backend| {
+            size.backends.contains(backend) && running.iter().any(|(one, _)| one == backend)
+        };
+        let missing = target.backends().into_iter().find(|backend| !runs(backend));
+        missing.map_or(Ok(()), |backend| {
+            Err(LabError::Missing {
+                service: target.name.clone(),
                 what: format!("its `env` has {{{backend}}}, but {backend} does not run"),
                 help: format!("add \"{backend}\" to `backends` of the scenario"),
             })

@@ -98,13 +98,15 @@ fn interval([low, mean, high]: [f64; 3], scale: f64) -> Markup {
     }
 }
 
-/// Returns the rate, errors and latencies of each target in one step, or in all steps together if
-/// `step` is `None`.
+/// Returns the rate, errors and latencies of each target in one step or group of steps, or in all
+/// steps together if `step` is `None`.
 pub(super) fn percentiles(record: &RunRecord, step: Option<&str>) -> Markup {
     let summary = |target: &'_ TargetRecord| -> Option<Summary> {
         match step {
             None => Some(target.total.clone()),
-            Some(name) => target.steps.iter().find(|step| step.name == name).cloned(),
+            Some(name) => {
+                target.steps.iter().chain(&target.groups).find(|it| it.name == name).cloned()
+            }
         }
     };
     let columns = [

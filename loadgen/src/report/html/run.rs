@@ -10,6 +10,7 @@ use super::ranking::{efficiency, percentiles, ranking};
 use super::table::{Called, named_rows, table};
 use super::{chooser, figures, header, matrix, page, sentences};
 use crate::analysis::differences;
+use crate::measure::Summary;
 use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
@@ -61,14 +62,19 @@ pub fn run(record: &RunRecord) -> String {
     page(&record.scenario, &content, &charts)
 }
 
-/// Returns the title, the table and the indices of the charts for each step. If there are several
-/// steps, the first element is for all steps together.
+/// Returns the title, the table and the indices of the charts for each step, and then for each group of
+/// steps. If there are several steps, the first element is for all steps together.
 fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, Vec<usize>)> {
     let section = |(step, numbers): (Option<&str>, Vec<usize>)| {
         let title = step.map_or("All steps".to_owned(), |name| format!("Step {name}"));
         (title, percentiles(record, step), numbers)
     };
-    drawing.steps().into_iter().map(section).collect()
+    let steps = drawing.steps().into_iter().map(section);
+    let groups = record.targets.first().into_iter().flat_map(|target| &target.groups);
+    let groups = groups.map(|Summary { name, .. }| {
+        (format!("Group {name}"), percentiles(record, Some(name)), Vec::new())
+    });
+    steps.chain(groups).collect()
 }
 
 /// Returns the conclusions, the thresholds and the warnings; nothing if there are none.

@@ -7,9 +7,10 @@ use std::time::Duration;
 use super::conclusion::conclude;
 use super::interval::aligned_plus_minus;
 use super::left_out;
-use crate::analysis::{Loaded, Plateau};
+use crate::analysis::verdicts::{cpus_of_test, is_disturbed};
+use crate::analysis::{Loaded, Plateau, Uncertain, uncertain};
 use crate::record::{
-    Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord,
+    Bottleneck, Bound, Capacity, CapacityRecord, CapacityTarget, Placing, TrialRecord, VerdictKind,
 };
 use crate::text::{counted, duration, milliseconds, precise, rate};
 
@@ -124,6 +125,25 @@ pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
         out.push(format!("{ignored}: ignored, because the search looks for the rate"));
     }
     out.extend(record.left_out.iter().map(|(target, why)| left_out(target, why)));
+    let trials = || record.targets.iter().flat_map(|target| &target.trials);
+    let together = trials().filter(|trial| trial.other_loadgen).count();
+    let cpus = cpus_of_test(&record.environment);
+    let others = trials().filter_map(|trial| trial.others_percent);
+    let disturbed: Vec<f64> = others.filter(|percent| is_disturbed(*percent, cpus)).collect();
+    if let Some(most) = disturbed.iter().copied().max_by(f64::total_cmp) {
+        out.push(VerdictKind::Disturbed.coded(&format!(
+            "other programs used up to {most:.0} % of a core on the CPUs of the test, in {} of {} trials",
+            disturbed.len(),
+            trials().count()
+        )));
+    }
+    if together > 0 {
+        out.push(VerdictKind::MeasuredTogether.coded(&format!(
+            "another loadgen measured on this machine at the same time, in {together} of {} trials",
+            trials().count()
+        )));
+    }
+    out.extend(record.targets.iter().filter_map(|target| uncertainty(record, target)));
     if let Some(degraded) = &record.degraded {
         out.push(format!("degraded: {}", degraded.reason));
     }
@@ -131,6 +151,42 @@ pub(crate) fn warnings(record: &CapacityRecord) -> Vec<String> {
         out.push("interrupted: the results are those from before the interruption".to_owned());
     }
     out
+}
+
+/// Says why the capacity of a target is uncertain, and what makes it less so; `None` if it is not.
+fn uncertainty(record: &CapacityRecord, target: &CapacityTarget) -> Option<String> {
+    let longer = duration(Duration::try_from_secs_f64(4.0 * record.search.duration_s).ok()?);
+    let why = match uncertain(target)? {
+        Uncertain::FewRounds(rounds) => format!(
+            "{rounds} searches are few for an interval: search more often, with --rounds 5 or more"
+        ),
+        Uncertain::Trend { first_per_s, last_per_s } => {
+            let (more, what) = match last_per_s > first_per_s {
+                true => ("more", "warmed up, or the machine became free"),
+                false => ("less", "filled up or slowed down, or the machine became busy"),
+            };
+            format!(
+                "each search found {more} than the search before, from {}/s to {}/s, as if something \
+                 {what}: search again, with a longer --warmup",
+                rate(first_per_s),
+                rate(last_per_s)
+            )
+        }
+        Uncertain::Disputed { failed_per_s, passed_per_s, trials, passed } => format!(
+            "the searches contradict each other: one search failed at {}/s, another passed at {}/s, \
+             and {passed} of {trials} trials between passed. Either server and machine were not \
+             steady, or the thresholds' values hardly depend on the rate there: hold the rates \
+             longer, with --duration {longer}, and search more often, with --rounds {}",
+            rate(failed_per_s),
+            rate(passed_per_s),
+            2 * record.search.rounds
+        ),
+        Uncertain::Coarse => format!(
+            "a precision of {} % is coarse: search with a smaller --precision",
+            precise(record.search.precision_percent)
+        ),
+    };
+    Some(format!("the capacity of {} is uncertain: {why}", target.name))
 }
 
 /// Names the backends or the network that may have limited the failed trials, or loadgen itself.

@@ -36,16 +36,18 @@ pub(crate) fn results(record: &RunRecord, plus_minus: PlusMinus) -> Vec<ResultRo
     ranked(record).into_iter().flat_map(rows).collect()
 }
 
-/// Returns a row for each step, if the target has several.
+/// Returns a row for each step, if the target has several, and for each group of steps.
 fn parts(target: &TargetRecord, plus_minus: PlusMinus) -> Vec<ResultRow> {
     let steps = target.steps.iter().filter(|_| target.steps.len() > 1);
-    let row = |step: &Summary| ResultRow {
-        name: step.name.clone(),
+    let steps = steps.map(|step| (step.name.clone(), step));
+    let groups = target.groups.iter().map(|group| (format!("{} (group)", group.name), group));
+    let row = |(name, summary): (String, &Summary)| ResultRow {
+        name,
         is_part: true,
-        cells: cells(None, step, plus_minus),
+        cells: cells(None, summary, plus_minus),
         cpu: None,
     };
-    steps.map(row).collect()
+    steps.chain(groups).map(row).collect()
 }
 
 fn cells(placing: Option<&Placing>, summary: &Summary, plus_minus: PlusMinus) -> Vec<String> {

@@ -69,6 +69,8 @@ fn trial(rate_per_s: f64, carries: f64, lab: bool) -> Tried {
         reasons: if held { Vec::new() } else { vec![reason.to_owned()] },
         total: Summary::new("all", &counts, &Counts::default(), Duration::from_secs(1)),
         resources: lab.then_some(("target".to_owned(), used)).into_iter().collect(),
+        others_percent: None,
+        other_loadgen: false,
     };
     Tried { record, answered: counts.answered }
 }
@@ -194,4 +196,20 @@ fn bounds_are_reported_as_bounds() {
     record.search.left_out = vec!["rate > 500".to_owned()];
     record.interrupted = true;
     insta::assert_snapshot!(capacity(&record, None));
+}
+
+#[test]
+fn an_uncertain_capacity_names_its_main_reason() {
+    let said = |rates: &[f64]| {
+        let target = target("sanic", rates, Bound::Found, true);
+        let text = capacity(&record("process", vec![target]), None);
+        text.replace(" ! ", "").split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let few = said(&[1_000.0, 1_200.0]);
+    assert!(few.contains("the capacity of sanic is uncertain: 2 searches are few"), "{few}");
+    let falls = said(&[2_000.0, 1_500.0, 1_000.0, 500.0]);
+    assert!(falls.contains("each search found less than the search before, from 2,000/s to 500/s"));
+    let disputed = said(&[1_000.0, 250.0, 900.0, 300.0]);
+    assert!(disputed.contains("one search failed at 255/s, another passed at 980/s"), "{disputed}");
+    assert!(!said(&[1_000.0, 1_010.0, 990.0, 1_005.0, 995.0]).contains("uncertain"));
 }
