@@ -6,7 +6,7 @@
 //! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
-use crate::measure::{BALANCER, ResourceRecord};
+use crate::measure::{BALANCER, ErrorKind, ResourceRecord};
 use crate::record::{Bottleneck, Environment, RoundRecord};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
@@ -44,8 +44,11 @@ impl Bottleneck {
         if target.as_ref().is_some_and(Party::is_at_limit) {
             return Some(Self::Target);
         }
-        // The generator's threads share the work, so a single busy thread is not a limit.
-        if generator.wants_all_cpus() || can_send.is_some_and(near) {
+        let answers = round.total.requests > round.total.errors;
+        // Users who only fail keep the generator busy, and not the server. The generator's threads
+        // share the work, so a single busy thread is not a limit.
+        let is_busy = generator.wants_all_cpus() && answers && !is_refused(round);
+        if is_busy || can_send.is_some_and(near) {
             return Some(Self::Generator);
         }
         let link = round.machine.fullest_link.as_ref();
@@ -61,7 +64,6 @@ impl Bottleneck {
         let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
         let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
         // A target that answers nobody would not answer more users either.
-        let answers = round.total.requests > round.total.errors;
         most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
     }
 
@@ -73,6 +75,12 @@ impl Bottleneck {
         let known = || rounds.iter().filter_map(|round| round.bottleneck.as_ref());
         known().max_by_key(|one| (known().filter(|other| other == one).count(), *one)).cloned()
     }
+}
+
+/// Returns whether most requests of a round got no connection.
+fn is_refused(round: &RoundRecord) -> bool {
+    let refused = round.total.errors_by_kind.get(&ErrorKind::Connect).copied().unwrap_or(0);
+    refused > round.total.requests / 2
 }
 
 /// Returns the part of the test to which a service belongs, as the assignment of CPUs names it:
@@ -203,6 +211,19 @@ mod tests {
     fn a_starved_generator_is_the_bottleneck() {
         let services = [("generator", 2.0, 97.0), ("target", 10.0, 1.0)];
         assert_eq!(found([100.0, 11.0], &services), Some(Bottleneck::Generator));
+    }
+
+    #[test]
+    fn refused_connections_make_no_bottleneck() {
+        let busy = round([100.0, 11.0], &[("generator", 99.0, 0.0), ("target", 10.0, 1.0)]);
+        let of = |refused: u64| {
+            let errors_by_kind = BTreeMap::from([(ErrorKind::Connect, refused)]);
+            let total =
+                Summary { requests: 100, errors: refused, errors_by_kind, ..Summary::default() };
+            Bottleneck::of(&RoundRecord { total, ..busy.clone() }, &environment(), None)
+        };
+        assert_eq!((of(0), of(50)), (Some(Bottleneck::Generator), Some(Bottleneck::Generator)));
+        assert_eq!((of(51), of(100)), (Some(Bottleneck::Nobody), None));
     }
 
     #[test]

@@ -19,7 +19,10 @@ pub enum ClusterError {
     #[error("a message of {bytes} bytes is too large: the limit is {limit} bytes")]
     #[diagnostic(
         code(message_too_large),
-        help("make the scenario smaller: reduce the number of steps")
+        help(
+            "make the scenario smaller: fewer steps, rows and files, because workers get all of them in one \
+             message"
+        )
     )]
     TooLarge {
         /// Size of the message in bytes.

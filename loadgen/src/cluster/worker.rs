@@ -176,6 +176,7 @@ impl Worker {
         }
         let plan = block_in_place(|| self.blobs.plan(&assignment))?;
         self.allowed.check(&plan)?;
+        plan.scenario.check_flows()?;
         self.newest = epoch;
         // A process can run only one round at a time.
         if !self.end_round().await {

@@ -113,6 +113,8 @@ impl Parts {
 
 /// Returns the failure for a word that is no URL. It may be a misspelt command.
 fn not_a_url(word: &str) -> Failure {
+    // The part before may be a user with a password.
+    let word = word.rsplit('@').next().unwrap_or(word);
     let commands = Cli::command();
     let shown = commands.get_subcommands().filter(|command| !command.is_hide_set());
     let names: Vec<&str> = shown.map(clap::Command::get_name).collect();

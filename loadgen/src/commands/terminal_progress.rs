@@ -12,7 +12,7 @@ use crate::lab::CpuTeller;
 use crate::measure::{GrowingSeries, Timeline};
 use crate::record::StoppedEarly;
 use crate::report::Progress;
-use crate::scenario::LoadLevel;
+use crate::scenario::{ITERATION, LoadLevel, Scenario};
 use crate::text::{counted, rate};
 
 /// Observer that shows an experiment on the terminal.
@@ -92,8 +92,7 @@ impl Observe for TerminalProgress<'_> {
             }
             Event::Expected(rounds, each) => progress.expect(*rounds, *each),
             Event::RoundBegan(Begun { name, plan, .. }) => {
-                let steps = plan.scenario.steps.iter().map(|step| step.name.clone());
-                progress.round_started(name, &steps.collect::<Vec<_>>());
+                progress.round_started(name, &rows(&plan.scenario));
                 self.round = Some(Round::new(plan));
             }
             Event::LoadStarted(start) => {
@@ -134,4 +133,15 @@ fn in_words(load: LoadLevel) -> String {
         LoadLevel::Users(users) => counted(users.into(), "user"),
         LoadLevel::Rate(per_s) => format!("{} requests/s planned", rate(per_s)),
     }
+}
+
+/// Returns the names of the steps and the flows, as the live view shows them.
+fn rows(scenario: &Scenario) -> Vec<String> {
+    let steps = scenario.steps.iter().map(|step| step.name.clone());
+    let flows = scenario.flows.iter().filter(|_| scenario.measures_iterations());
+    let flows = flows.map(|flow| match flow.name.as_str() {
+        ITERATION => ITERATION.to_owned(),
+        name => format!("{name} (flow)"),
+    });
+    steps.chain(flows).collect()
 }

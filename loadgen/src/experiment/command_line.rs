@@ -4,8 +4,9 @@
 pub(super) const SECRET: [&str; 7] =
     ["auth", "cookie", "key", "password", "secret", "session", "token"];
 
-/// Options whose value is a header. The value may be in the same word or in the next word.
-const HEADER: [&str; 2] = ["--header", "-H"];
+/// Letter of the short option whose value is a header. Letters of options without a value may precede
+/// it: `-kH`.
+const SHORT: char = 'H';
 
 /// Returns the command line of this process, without the values of headers that are usually secret.
 pub(super) fn command_line() -> Vec<String> {
@@ -15,9 +16,12 @@ pub(super) fn command_line() -> Vec<String> {
 fn shown(words: impl Iterator<Item = String>) -> Vec<String> {
     let mut is_header = false;
     let one = |word: String| {
-        let option = HEADER.iter().find(|option| word.starts_with(*option));
-        let is_value = std::mem::replace(&mut is_header, HEADER.contains(&word.as_str()));
-        if is_value || option.is_some() { without_secret(&word) } else { word }
+        let is_short = word.starts_with('-') && !word.starts_with("--");
+        let short = word.find(SHORT).filter(|_| is_short);
+        let has_next = word == "--header" || short.is_some_and(|at| at + 1 == word.len());
+        let is_value = std::mem::replace(&mut is_header, has_next);
+        let is_option = short.is_some() || word.starts_with("--header");
+        if is_value || is_option { without_secret(&word) } else { word }
     };
     words.map(one).collect()
 }
@@ -45,6 +49,9 @@ mod tests {
                 "-H",
                 "Authorization: Bearer abc",
                 "-Hx-api-key:abc",
+                "-kH",
+                "Authorization: Bearer abc",
+                "-kHx-token: abc",
                 "--header=Cookie: a=b",
                 "--header",
                 "accept: text/html",
@@ -56,6 +63,9 @@ mod tests {
                 "-H",
                 "Authorization: …",
                 "-Hx-api-key: …",
+                "-kH",
+                "Authorization: …",
+                "-kHx-token: …",
                 "--header=Cookie: …",
                 "--header",
                 "accept: text/html",

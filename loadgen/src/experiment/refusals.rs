@@ -8,7 +8,10 @@ use crate::measure::{ErrorKind, Snapshot};
 /// Least number of refused connections that show that a server is gone.
 const FEWEST: u64 = 10;
 
-/// Connections that could not be opened since the last request that went otherwise.
+/// Part of the operating system's message for a connection that the server's machine refused.
+const REFUSED: &str = "refused";
+
+/// Connections that were refused since the last request that went otherwise.
 #[derive(Debug, Default)]
 pub struct Refusals {
     since: Option<Instant>,
@@ -20,12 +23,16 @@ impl Refusals {
     /// gone.
     pub fn is_gone(&mut self, snapshot: &Snapshot, now: Instant) -> bool {
         for counts in snapshot.intervals.iter().flat_map(|interval| &interval.steps) {
-            let refused = counts.errors.get(&ErrorKind::Connect).copied().unwrap_or(0);
+            let failed = counts.errors.get(&ErrorKind::Connect).copied().unwrap_or(0);
+            // Connections also fail where this machine has no ports or files left.
+            let example = counts.examples.get(&ErrorKind::Connect);
+            let is_refused = example.is_some_and(|example| example.contains(REFUSED));
+            let refused = if is_refused { failed } else { 0 };
             if counts.requests() > refused {
                 *self = Self::default();
             } else if refused > 0 {
                 self.since.get_or_insert(now);
-                self.count += refused;
+                self.count = self.count.saturating_add(refused);
             }
         }
         let lasts = self.since.is_some_and(|since| now.duration_since(since) >= GONE_AFTER);
@@ -41,8 +48,13 @@ mod tests {
     use crate::measure::{Counts, Interval, Phase};
 
     fn snapshot(refused: u64, reset: u64) -> Snapshot {
-        let errors = [(ErrorKind::Connect, refused), (ErrorKind::Reset, reset)].into();
-        let steps = vec![Counts { errors, ..Counts::default() }];
+        failed(refused, reset, "Connection refused (os error 111)")
+    }
+
+    fn failed(connects: u64, resets: u64, example: &str) -> Snapshot {
+        let errors = [(ErrorKind::Connect, connects), (ErrorKind::Reset, resets)].into();
+        let examples = [(ErrorKind::Connect, example.to_owned())].into();
+        let steps = vec![Counts { errors, examples, ..Counts::default() }];
         let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
         Snapshot { number: 0, intervals: vec![interval] }
     }
@@ -60,5 +72,14 @@ mod tests {
         assert!(!refusals.is_gone(&snapshot(5, 0), at(21)));
         assert!(!refusals.is_gone(&snapshot(4, 0), at(30)), "nine are too few");
         assert!(refusals.is_gone(&snapshot(1, 0), at(31)));
+    }
+
+    #[test]
+    fn a_lack_of_local_ports_is_no_refusal() {
+        let start = Instant::now();
+        let mut refusals = Refusals::default();
+        let lack = failed(100, 0, "Cannot assign requested address (os error 99)");
+        let gone = |at| refusals.is_gone(&lack, start + Duration::from_secs(at));
+        assert_eq!([0, 4, 8].map(gone), [false; 3]);
     }
 }

@@ -63,16 +63,24 @@ impl Layout {
 }
 
 /// Returns the CPUs that this process may use, in ascending order; empty if the system call fails.
-#[cfg(target_os = "linux")]
 pub fn available() -> Vec<usize> {
+    allowed_to(None)
+}
+
+/// Returns the CPUs that the process `pid` may use, or this process for `None`, in ascending order;
+/// empty if the system call fails.
+#[cfg(target_os = "linux")]
+pub fn allowed_to(pid: Option<u32>) -> Vec<usize> {
+    use rustix::process::Pid;
     use rustix::thread::{CpuSet, sched_getaffinity};
-    let mask = sched_getaffinity(None).unwrap_or_else(|_| CpuSet::new());
+    let pid = pid.and_then(|pid| Pid::from_raw(pid.try_into().ok()?));
+    let mask = sched_getaffinity(pid).unwrap_or_else(|_| CpuSet::new());
     (0..CpuSet::MAX_CPU).filter(|&cpu| mask.is_set(cpu)).collect()
 }
 
 /// Returns an empty list: loadgen determines the CPUs of a process only on Linux.
 #[cfg(not(target_os = "linux"))]
-pub fn available() -> Vec<usize> {
+pub fn allowed_to(_pid: Option<u32>) -> Vec<usize> {
     Vec::new()
 }
 

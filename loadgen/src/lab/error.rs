@@ -20,7 +20,7 @@ pub enum LabError {
     #[diagnostic(
         code(no_project),
         help(
-            "a run over a server that is up needs no project: loadgen URL, or --scenario with --url. \
+            "add --url URL to load a server that runs already, or write loadgen URL. \
              `loadgen init --targets` names servers of your own in loadgen.toml; for the lab, name its \
              folder: LOADGEN_HOME=FOLDER"
         )
@@ -28,6 +28,17 @@ pub enum LabError {
     NoProject {
         /// Folder where the search began.
         start: PathBuf,
+    },
+
+    /// The manifest in a folder above belongs to another user, whose commands loadgen would run.
+    #[error("{} belongs to another user", manifest.display())]
+    #[diagnostic(
+        code(foreign_project),
+        help("name its folder if you trust its commands: LOADGEN_HOME=FOLDER")
+    )]
+    ForeignProject {
+        /// Path of the manifest.
+        manifest: PathBuf,
     },
 
     /// `LOADGEN_HOME` names a folder without `loadgen.toml` and `targets/targets.toml`.
@@ -266,6 +277,7 @@ impl LabError {
             self,
             Self::NoProject { .. }
                 | Self::NotAProject { .. }
+                | Self::ForeignProject { .. }
                 | Self::Manifest(_)
                 | Self::UnknownTarget { .. }
         )

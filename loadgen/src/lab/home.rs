@@ -6,6 +6,7 @@
 //! targets use the packages of the same Python environment. In a user's folder, they use the active
 //! Python environment, if any, and the programs on the PATH.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
@@ -80,10 +81,14 @@ impl Home {
     }
 
     fn find_from(start: &Path) -> Result<Self, LabError> {
-        start
-            .ancestors()
-            .find_map(Self::in_folder)
-            .ok_or_else(|| LabError::NoProject { start: start.to_owned() })
+        let found = start.ancestors().find_map(Self::in_folder);
+        let home = found.ok_or_else(|| LabError::NoProject { start: start.to_owned() })?;
+        // Whoever wrote the file in a folder above, such as /tmp, decides what loadgen runs.
+        let manifest = home.manifest();
+        match home.root == start || is_trusted(&manifest) {
+            true => Ok(home),
+            false => Err(LabError::ForeignProject { manifest }),
+        }
     }
 
     /// Root folder of the project, which is the working directory of the targets.
@@ -139,6 +144,12 @@ impl Home {
         fs::create_dir_all(&folder).map_err(LabError::file("create the folder", &folder))?;
         Ok(folder)
     }
+}
+
+/// Returns whether a file belongs to this user or to root.
+fn is_trusted(file: &Path) -> bool {
+    let owner = file.metadata().map(|it| it.uid());
+    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
+use super::cpus;
 use super::listener::sockets_of;
 
 /// States in `/proc/net/tcp` (proc_net_tcp(5)).
@@ -12,10 +13,10 @@ const ESTABLISHED: &str = "01";
 const LISTEN: &str = "0A";
 
 /// Programs that pass connections on to a server elsewhere, such as in a container. A server behind
-/// one of them cannot be told by its port.
+/// one of them cannot be told by its port. A name may go on: pasta.avx2, rootlesskit-doc.
 const FORWARDERS: [&str; 9] = [
     "docker-proxy",
-    "rootlessport",
+    "rootless",
     "slirp4netns",
     "pasta",
     "ssh",
@@ -24,6 +25,11 @@ const FORWARDERS: [&str; 9] = [
     "kubectl",
     "systemd",
 ];
+
+/// Returns whether a program of this name passes connections on.
+fn is_forwarder(name: &str) -> bool {
+    FORWARDERS.iter().any(|forwarder| name.starts_with(forwarder))
+}
 
 /// Returns the port of `url` if all addresses of the server are this machine's own.
 pub async fn local_port(url: &str) -> Option<u16> {
@@ -41,7 +47,8 @@ fn is_own(address: IpAddr) -> bool {
 
 /// Returns the roots of the processes that serve this port, and of the programs to which they have
 /// connected on this machine, such as a database. `None` if they cannot all be told: outside Linux,
-/// where processes of other users are hidden, and behind a program that passes connections on.
+/// where processes of other users are hidden, and behind a program that passes connections on. Also
+/// `None` if they may use CPUs that loadgen may not use.
 pub fn serving(port: u16) -> Option<BTreeSet<u32>> {
     let sockets = sockets();
     let owners = owners();
@@ -56,7 +63,7 @@ pub fn serving(port: u16) -> Option<BTreeSet<u32>> {
         if pid == own || !roots.insert(pid) {
             continue;
         }
-        if FORWARDERS.contains(&name(pid)?.as_str()) {
+        if is_forwarder(&name(pid)?) {
             return None;
         }
         for inode in connected(&sockets, &socket_inodes(pid)) {
@@ -64,7 +71,10 @@ pub fn serving(port: u16) -> Option<BTreeSet<u32>> {
             open.extend(peers.iter().map(|peer| first_of_its_name(*peer)));
         }
     }
-    (!roots.is_empty()).then_some(roots)
+    // The CPU time of a server on other CPUs says nothing about those that loadgen may use.
+    let here: BTreeSet<usize> = cpus::available().into_iter().collect();
+    let is_here = |pid: &u32| cpus::allowed_to(Some(*pid)).iter().all(|cpu| here.contains(cpu));
+    (!roots.is_empty() && roots.iter().all(is_here)).then_some(roots)
 }
 
 /// A TCP socket of this machine.

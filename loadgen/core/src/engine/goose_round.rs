@@ -136,9 +136,10 @@ impl GooseRound {
         // Stop steps come after `over_at`. A process without users held no load.
         let left = shared.iterating.over_at().filter(|_| here > 0).unwrap_or(start);
         let ended = shared.gate.ended(left);
-        let first = shared.plan.scenario.start_steps().end;
-        for Due { planned, counted, .. } in shared.gate.unsent(ended) {
-            shared.recorder.unsent(first, counted, planned);
+        let scenario = &shared.plan.scenario;
+        for (number, Due { planned, counted, .. }) in (0..).zip(shared.gate.unsent(ended)) {
+            let flow = &scenario.flows[scenario.flow_of_user(number)];
+            shared.recorder.unsent(flow.steps.start, counted, planned);
         }
         let held = shared.gate.timeline().held(ended);
         let last = shared.recorder.finish();

@@ -120,7 +120,12 @@ fn encoded(piece: &Piece) -> Option<String> {
 
 /// Secret values to hide in text, in every form in which a server may send them back.
 #[derive(Default)]
-pub struct Secrets(Vec<Form>);
+pub struct Secrets {
+    forms: Vec<Form>,
+    /// Whether each user has credentials of its own, so that all credentials of HTTP Basic
+    /// authentication are hidden.
+    hides_basic: bool,
+}
 
 /// One form of a secret value to find in text, and the text to show instead.
 struct Form {
@@ -141,7 +146,12 @@ impl Secrets {
             Some((value?.reveal().to_owned(), format!("{{{{ env {name} }}}}")))
         });
         let credentials = scenario.steps.iter().flat_map(Step::templates);
-        let credentials = credentials.flat_map(Template::credentials).flat_map(of_credentials);
+        let credentials: Vec<_> = credentials.flat_map(Template::credentials).collect();
+        let is_own = |it: &(&Template, &Template)| {
+            it.0.as_constant().is_none() || it.1.as_constant().is_none()
+        };
+        let hides_basic = credentials.iter().any(is_own);
+        let credentials = credentials.into_iter().flat_map(of_credentials);
         for (value, shown) in variables.chain(credentials) {
             if value.len() < SHORTEST {
                 continue;
@@ -160,19 +170,20 @@ impl Secrets {
         // Longest first, because a form may be part of another form.
         forms.sort_by_key(|form| std::cmp::Reverse(form.text.len()));
         forms.dedup_by(|a, b| a.text == b.text);
-        Self(forms)
+        Self { forms, hides_basic }
     }
 
     /// Replaces secrets in a text that may quote a server, so that the text can be shown and saved.
     #[must_use]
     pub fn hidden<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
         let text = text.into();
-        if self.0.is_empty() {
+        if self.forms.is_empty() && !self.hides_basic {
             return text;
         }
-        let whole = self.0.iter().fold(text.into_owned(), |text, Form { text: secret, shown }| {
-            text.replace(secret, shown)
-        });
+        let forms = self.forms.iter();
+        let whole =
+            forms.fold(text.into_owned(), |text, form| text.replace(&form.text, &form.shown));
+        let whole = if self.hides_basic { without_basic(&whole) } else { whole };
         whole.split_inclusive(CUT).map(|part| self.without_beginning(part)).collect()
     }
 
@@ -180,7 +191,7 @@ impl Secrets {
     /// cut short.
     fn without_beginning(&self, part: &str) -> String {
         let Some(quote) = part.strip_suffix(CUT) else { return part.to_owned() };
-        for Form { text, shown } in &self.0 {
+        for Form { text, shown } in &self.forms {
             let beginnings = text.char_indices().map(|(end, _)| &text[..end]).rev();
             let mut beginnings = beginnings.take_while(|beginning| beginning.len() >= SHORTEST);
             if let Some(rest) = beginnings.find_map(|beginning| quote.strip_suffix(beginning)) {
@@ -189,6 +200,28 @@ impl Secrets {
         }
         part.to_owned()
     }
+}
+
+/// Replaces the credentials of HTTP Basic authentication (RFC 7617) in a text.
+fn without_basic(text: &str) -> String {
+    const SCHEME: &str = "basic ";
+    let is_base64 = |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c);
+    // Lower case has the same length in ASCII.
+    let lower = text.to_ascii_lowercase();
+    let (mut out, mut from) = (String::new(), 0);
+    while let Some(at) = lower[from..].find(SCHEME) {
+        let begin = from + at + SCHEME.len();
+        let rest = &text[begin..];
+        let end = begin + rest.find(|c: char| !is_base64(c)).unwrap_or(rest.len());
+        out += &text[from..begin];
+        // Credentials that are hidden already have a colon.
+        match text[end..].starts_with(':') || end == begin {
+            true => out += &text[begin..end],
+            false => out.push_str("(credentials)"),
+        }
+        from = end;
+    }
+    out + &text[from..]
 }
 
 /// Returns the secrets of a user and a password in the scenario, each with the text to show instead:
@@ -230,6 +263,18 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
     fn sent(template: &Template) -> Option<String> {
         let mut out = String::new();
         template.render(&mut Data::new(1, 1), &mut out).ok().map(|()| out)
+    }
+
+    #[test]
+    fn credentials_of_each_user_are_hidden_in_any_text() {
+        let text = "[[step]]\nget = \"/\"\n\
+                    auth = { user = \"u-{{ user }}\", password = \"{{ env TOKEN }}\" }";
+        let scenario = parse_to_run("test", "test.toml", text, &environment).unwrap();
+        let hidden = Secrets::of(&scenario);
+        let said = "got 401: {\"authorization\": \"Basic dS0xOnRvImtlbi0xMjM0\"}, basic auth";
+        let shown = "got 401: {\"authorization\": \"Basic (credentials)\"}, basic (credentials)";
+        assert_eq!(hidden.hidden(said), shown);
+        assert_eq!(Secrets::default().hidden(said), said);
     }
 
     #[test]

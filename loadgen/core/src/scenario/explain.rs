@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Assign, Condition, Existing, Flow, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario,
+    Assign, Condition, Existing, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario,
     Stage, Step, Until, process_environment,
 };
 use crate::text::{count, counted, duration};
@@ -38,26 +38,26 @@ pub fn explain(scenario: &Scenario) -> String {
     for step in &scenario.steps[scenario.start_steps()] {
         out += &explain_step("start", step, "");
     }
-    let of_flows: u32 = scenario.flows.iter().map(|flow| flow.weight).sum();
+    let of_flows: u64 = scenario.flows.iter().map(|flow| u64::from(flow.weight)).sum();
     for flow in &scenario.flows {
         if flow.name != ITERATION {
-            let Flow { name, weight, .. } = flow;
+            let (name, weight) = (&flow.name, count(flow.weight.into()));
             let share = match scenario.assign {
                 _ if scenario.flows.len() == 1 => String::new(),
-                Assign::Iteration => {
-                    format!(", in {weight} of {}", counted(of_flows.into(), "iteration"))
+                Assign::User if scenario.load.model == Model::Closed => {
+                    format!(", by {weight} of {}", counted(of_flows, "user"))
                 }
-                Assign::User => format!(", by {weight} of {}", counted(of_flows.into(), "user")),
+                _ => format!(", in {weight} of {}", counted(of_flows, "iteration")),
             };
             let _ = writeln!(out, "  flow        {name}{share}");
         }
         for choice in scenario.choices(flow) {
             let steps = &scenario.steps[choice];
-            let sum: u32 = steps.iter().filter_map(|step| step.weight).sum();
+            let sum: u64 = steps.iter().filter_map(|step| step.weight).map(u64::from).sum();
             for step in steps {
                 let share = match step.weight {
                     Some(weight) if steps.len() > 1 => {
-                        format!(", in {weight} of {}", counted(sum.into(), "iteration"))
+                        format!(", in {} of {}", count(weight.into()), counted(sum, "iteration"))
                     }
                     _ => String::new(),
                 };

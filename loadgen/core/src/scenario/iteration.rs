@@ -6,6 +6,22 @@ use super::flow::{Flow, ITERATION};
 use super::model::{Scenario, Step};
 
 impl Scenario {
+    /// Checks the flows of a scenario that another process has sent. A scenario that was read from a
+    /// file passes.
+    ///
+    /// # Errors
+    /// Returns a sentence if the flows do not fit the steps.
+    pub fn check_flows(&self) -> Result<(), String> {
+        let weights = self.steps.iter().filter_map(|step| step.weight);
+        let fits = |flow: &Flow| {
+            flow.weight > 0 && !flow.steps.is_empty() && flow.steps.end <= self.steps.len()
+        };
+        match !self.flows.is_empty() && self.flows.iter().all(fits) && weights.min() != Some(0) {
+            true => Ok(()),
+            false => Err("the flows of the scenario do not fit its steps".to_owned()),
+        }
+    }
+
     /// Returns the choices of a flow in the order of sending, each as a range of step indices.
     /// Consecutive steps with weights form a choice, of which an iteration sends one step. Each step
     /// without a weight is a choice of its own.
@@ -72,18 +88,6 @@ impl Scenario {
         }
         self.flows.len().saturating_sub(1)
     }
-
-    /// Returns the names of the groups of steps, in the order of their first steps.
-    #[must_use]
-    pub fn groups(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = Vec::new();
-        for name in self.steps.iter().filter_map(|step| step.group.as_deref()) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
-    }
 }
 
 /// Returns the names of the groups of these steps, in the order of their first steps.
@@ -134,6 +138,22 @@ mod tests {
             }
         }
         assert_eq!((0..5).filter(|user| flows(&[80, 20]).flow_of_user(*user) == 1).count(), 1);
+    }
+
+    #[test]
+    fn flows_from_another_process_are_checked() {
+        let valid = flows(&[1, 2]);
+        assert_eq!(valid.check_flows(), Ok(()));
+        let refused = |change: &dyn Fn(&mut Scenario)| {
+            let mut scenario = valid.clone();
+            change(&mut scenario);
+            scenario.check_flows().is_err()
+        };
+        assert!(refused(&|it| it.flows.clear()));
+        assert!(refused(&|it| it.flows[1].weight = 0));
+        assert!(refused(&|it| it.flows[1].steps = 1..3));
+        assert!(refused(&|it| it.flows[1].steps = 2..1));
+        assert!(refused(&|it| it.steps[0].weight = Some(0)));
     }
 
     #[test]

@@ -16,7 +16,8 @@ impl Scenario {
         let steps = self.steps.iter().enumerate();
         let uncertain = steps.flat_map(|(index, step)| self.uncertain_captures(index, step));
         let forms = self.steps.iter().filter_map(unencoded_form);
-        uncertain.chain(forms).collect()
+        let never = self.steps.iter().filter_map(|step| self.never_sent(step));
+        uncertain.chain(forms).chain(never).collect()
     }
 
     /// Returns a sentence for each value that a step sends, but that only steps capture of which an
@@ -47,6 +48,24 @@ impl Scenario {
         uncertain.collect()
     }
 
+    /// Returns a sentence if the condition of a step needs a value that only steps with the same
+    /// condition capture.
+    fn never_sent(&self, step: &Step) -> Option<String> {
+        let needs = |step: &Step, name: &str| {
+            step.given.iter().flat_map(Given::present).any(|present| present == name)
+        };
+        let mut names = step.given.iter().flat_map(Given::present);
+        let name = names.find(|name| {
+            let mut by = self.steps.iter().filter(|it| it.captures.iter().any(|it| it.name == *name));
+            let is_captured = by.clone().next().is_some();
+            is_captured && by.all(|it| needs(it, name))
+        })?;
+        Some(format!(
+            "`{}` is never sent: only steps that need {{{{ {name} }}}} themselves capture it",
+            step.name
+        ))
+    }
+
     /// Returns the steps before `index` as ranges, of each of which a user sends one: start steps, stop
     /// steps and steps without alternatives alone, and alternatives together. Of several flows, only
     /// that of the step counts, because a user may never take the others.
@@ -63,7 +82,9 @@ impl Step {
     /// Returns whether a user has a value of this name after each expected response to the step.
     fn surely(&self, name: &str) -> bool {
         let captures = self.captures.iter().any(|it| it.name == name && !it.optional);
-        captures && self.given.is_none()
+        // A step that is left out because the value is there is as good as one that captures it.
+        let is_kept = matches!(&self.given, Some(Given::Absent(absent)) if absent == name);
+        captures && (self.given.is_none() || is_kept)
     }
 }
 
@@ -120,7 +141,10 @@ mod tests {
             assert_eq!(warnings(&certain), [""; 0], "{certain}");
         }
         let absent = "when = { absent = \"id\" }";
-        assert_eq!(warnings(&[&login("login", absent), next].concat()), [said]);
+        assert_eq!(warnings(&[&login("login", absent), next].concat()), [""; 0]);
+        let present = "when = { present = \"id\" }";
+        let never = "`login` is never sent: only steps that need {{ id }} themselves capture it";
+        assert_eq!(warnings(&[&login("login", present), other].concat()), [never]);
         let optional = login("login", "").replace("\" } }", "\", optional = true } }");
         assert_eq!(warnings(&[optional.as_str(), next].concat()), [said]);
         let given = next.replace("get", "when = { present = \"id\" }\nget");

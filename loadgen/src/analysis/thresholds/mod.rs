@@ -93,6 +93,29 @@ pub fn counts_of(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> O
     }
 }
 
+/// Returns whether a threshold looks at iterations, which are measured besides requests.
+fn measures_iterations(threshold: &Threshold, scenario: &Scenario) -> bool {
+    matches!(threshold.of, Of::Flow(_) | Of::Iterations) && scenario.measures_iterations()
+}
+
+/// Returns whether a threshold looks at iterations of this flow.
+fn is_about_flow(threshold: &Threshold, flow: &Flow) -> bool {
+    match &threshold.of {
+        Of::Flow(name) => flow.name == *name,
+        _ => threshold.of == Of::Iterations,
+    }
+}
+
+/// Returns the longest time that an iteration of a flow can take, without think times: if each request
+/// ends just before its timeout.
+fn longest(flow: &Flow, scenario: &Scenario, tally: &Tally) -> Duration {
+    let time = |index: usize| scenario.steps[index].timeout * scenario.steps[index].repeat.max;
+    let each = scenario.choices(flow).map(|choice| choice.map(time).max().unwrap_or_default());
+    let delays = tally.steps.get(flow.steps.clone()).unwrap_or_default().iter();
+    let delay = delays.filter_map(|counts| counts.delay.max()).max().unwrap_or(0);
+    each.sum::<Duration>() + Duration::from_micros(delay)
+}
+
 /// Returns whether a threshold looks at requests to the step of this index, alone or in iterations.
 fn is_about(threshold: &Threshold, scenario: &Scenario, index: usize) -> bool {
     let step = &scenario.steps[index];
@@ -156,6 +179,14 @@ fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Opti
         }
         metric @ (Metric::Percentile(_) | Metric::Mean | Metric::Max) if of.unanswered > 0 => {
             let mut answered = of.answered;
+            if measures_iterations(threshold, scenario) {
+                for (flow, counts) in scenario.flows.iter().zip(&tally.flows) {
+                    if is_about_flow(threshold, flow) && counts.unanswered > 0 {
+                        answered.record_n(longest(flow, scenario, tally), counts.unanswered);
+                    }
+                }
+                return latency(metric, &answered);
+            }
             let steps = scenario.steps.iter().zip(&tally.steps).enumerate();
             for (_, (step, counts)) in steps.filter(|(i, _)| is_about(threshold, scenario, *i)) {
                 // Latency counts from the planned send, and the timeout counts from the actual

@@ -126,6 +126,13 @@ fn stopped_early(stopped: &StoppedEarly) -> Verdict {
 fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
     let total = &target.total;
     let sent = total.requests + total.cancelled + total.unsent;
+    let has_run = target.rounds.iter().any(|round| round.whole);
+    if sent == 0 && has_run {
+        let message = "no request was sent".to_owned();
+        let advice = "see whether the conditions (`when`) of the steps can hold, and whether a request is \
+                      due within the duration";
+        return Some(verdict(target, VerdictKind::NothingAnswered, message, advice));
+    }
     (sent > 0 && total.requests == total.errors).then(|| {
         let message = match total.requests {
             0 => "no request got a response before the end of its round".to_owned(),

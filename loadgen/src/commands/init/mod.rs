@@ -73,7 +73,7 @@ fn write_targets(force: bool) -> Result<Exit, Failure> {
     say(format_args!(
         "wrote loadgen.toml\n{found}next, after a look at the commands:\n  \
            loadgen list      the targets\n  \
-           loadgen /         start each of them, and compare their answers to GET /"
+           loadgen /         start each of them, and compare their responses to GET /, or to another path"
     ));
     Ok(Exit::Done)
 }

@@ -14,14 +14,18 @@ use crate::scenario::{Load, Stage, Step, Until};
 pub(super) fn stages(steps: &[Step], load: &Load, rounds: &[&MeasuredRound]) -> Vec<StageResult> {
     let planned = planned(load);
     let series: Vec<&Series> = rounds.iter().map(|round| &round.results.series).collect();
-    let last = planned.len().saturating_sub(1);
+    let held =
+        |stage: &Planned| rounds.iter().map(|round| stage.held(round.held)).sum::<Duration>();
+    // Requests were in flight in the last stage that a round reached.
+    let last = planned.iter().rposition(|stage| !held(stage).is_zero());
     let result = |(index, stage): (usize, &Planned)| {
-        let held = rounds.iter().map(|round| stage.held(round.held)).sum::<Duration>();
+        let held = held(stage);
         if held.is_zero() {
             return None;
         }
         let counts = Series::stage_of(series.iter().copied(), stage.number);
-        let cut = if index == last { of_phase(steps, &series, Phase::Tail) } else { Vec::new() };
+        let cut =
+            if Some(index) == last { of_phase(steps, &series, Phase::Tail) } else { Vec::new() };
         let (counts, cut) = (together(&by_step(counts, steps.len())), together(&cut));
         Some(StageResult {
             stage: stage.number + 1,

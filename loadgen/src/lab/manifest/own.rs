@@ -111,7 +111,7 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
         };
         if Kind::ALL.iter().any(shows) {
             let message =
-                format!("target \"{name}\": all users see a URL with a password in the command");
+                format!("target \"{name}\": all users of this machine see the password of a URL in the command");
             let help = "put the URL into a variable: env = { DATABASE_URL = \"{postgres}\" }";
             return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
         }
@@ -143,7 +143,7 @@ fn init(backend: Kind, table: Option<Spanned<Backend>>) -> Result<Init, Fault> {
             fault("the command of `fill` is empty", "write a program and its arguments")
         }
         Some(command) if command.iter().any(|word| word.contains(&url)) => fault(
-            "all users see a URL with a password in the command",
+            "all users of this machine see the password of a URL in the command",
             "the environment of the command has the URL: DATABASE_URL or REDIS_URL",
         ),
         _ => Ok(Init { file: init, fill: fill.map(|command| Fill { command, env }) }),
@@ -235,11 +235,11 @@ mod tests {
             ("\"/healthz\"", "\"healthz\"", "must be a path"),
             ("target.fast", "target.redis", "cannot be called \"redis\""),
             ("target.fast", "target.\"a/b\"", "only letters"),
-            ("\"{port}\"", "\"{port}\", \"{redis}\"", "all users see"),
+            ("\"{port}\"", "\"{port}\", \"{redis}\"", "see the password"),
             ("backend.postgres", "backend.mysql", "unknown field `mysql`"),
             ("init = \"schema.sql\"", "", "nothing fills it"),
             ("init = \"schema.sql\"", "fill = []", "is empty"),
-            ("init = \"schema.sql\"", "fill = [\"a\", \"{postgres}\"]", "all users see"),
+            ("init = \"schema.sql\"", "fill = [\"a\", \"{postgres}\"]", "see the password"),
             ("init =", "env = { A = \"b\" }\ninit =", "only `fill` has variables"),
         ] {
             let fault = parse(&SHOP.replace(old, new)).unwrap_err();

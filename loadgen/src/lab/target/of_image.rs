@@ -1,6 +1,8 @@
 //! Starts a user's own target in a container of the user's image.
 
-use std::fs;
+use std::fs::OpenOptions;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -39,7 +41,11 @@ impl Lab {
         let limits = self.target_limits(target, size.limits);
         let compose = compose(&name, target, size, limits, &self.options.cpus.target);
         let file = log.with_extension("yaml");
-        fs::write(&file, compose.to_string()).map_err(LabError::file("write", &file))?;
+        // The user's variables may be secret.
+        let opened =
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file);
+        let written = opened.and_then(|mut open| open.write_all(compose.to_string().as_bytes()));
+        written.map_err(LabError::file("write", &file))?;
         let file = std::path::absolute(&file).map_err(LabError::file("find", &file))?;
         let redis = self.redis_url("redis:6379").unwrap_or_default();
         let postgres = self.postgres_url("postgres:5432").unwrap_or_default();

@@ -33,11 +33,14 @@ pub(crate) struct Seconds {
     done: u32,
     /// Latest seconds of all steps together.
     all: Window,
-    /// Latest seconds of each step, if there are several steps.
+    /// Latest seconds of each step, if there are several steps or iterations are measured.
     steps: Vec<Window>,
+    /// Latest seconds of each flow, whose requests are iterations; empty if iterations are not
+    /// measured.
+    flows: Vec<Window>,
 }
 
-/// The latest seconds of a step, or of all steps together.
+/// The latest seconds of a step, of a flow, or of all steps together.
 #[derive(Debug, Default)]
 struct Window {
     /// Latencies of the latest seconds, the newest first.
@@ -56,22 +59,26 @@ impl Seconds {
         let Some(end) = reported.max(passed) else { return Vec::new() };
         let new = self.done..end;
         self.done = self.done.max(end);
-        new.map(|second| self.second(&results.second(second))).collect()
+        new.map(|second| self.second(&results.second(second), &results.flows_of_second(second)))
+            .collect()
     }
 
-    /// Returns the newest second of each step, in the order of the scenario. Empty if the scenario
-    /// has a single step, and before the first second.
+    /// Returns the newest second of each step and then of each flow, in the order of the scenario.
+    /// Empty if the scenario has a single step, and before the first second.
     pub(crate) fn steps(&self) -> Vec<Second> {
-        self.steps.iter().map(|step| step.newest).collect()
+        self.steps.iter().chain(&self.flows).map(|step| step.newest).collect()
     }
 
-    fn second(&mut self, steps: &[Counts]) -> Second {
-        if steps.len() > 1 {
+    fn second(&mut self, steps: &[Counts], flows: &[Counts]) -> Second {
+        self.flows.resize_with(flows.len().max(self.flows.len()), Window::default);
+        if steps.len() > 1 || !flows.is_empty() {
             self.steps.resize_with(steps.len().max(self.steps.len()), Window::default);
         }
-        for (index, step) in self.steps.iter_mut().enumerate() {
-            // A second without any request has no counts.
-            step.add(steps.get(index..=index).unwrap_or_default());
+        for (windows, counts) in [(&mut self.steps, steps), (&mut self.flows, flows)] {
+            for (index, window) in windows.iter_mut().enumerate() {
+                // A second without any request has no counts.
+                window.add(counts.get(index..=index).unwrap_or_default());
+            }
         }
         self.all.add(steps)
     }
@@ -136,6 +143,30 @@ mod tests {
 
     fn answered(reports: &[(u32, usize)], now: Option<u32>) -> Vec<u64> {
         shown(reports, now).iter().map(|second| second.answered).collect()
+    }
+
+    #[test]
+    fn flows_follow_the_steps() {
+        let (mut results, mut seconds) = (GrowingSeries::default(), Seconds::default());
+        let of = |answers: u64| {
+            let mut counts = Counts::default();
+            counts.answered.record_n(std::time::Duration::from_millis(1), answers);
+            counts
+        };
+        for second in 0..4 {
+            let n = u64::from(second) + 1;
+            let (steps, flows) = (vec![of(3 * n)], vec![of(n), of(2 * n)]);
+            let phase = Phase::Hold;
+            let interval = Interval { phase, second, steps, flows, ..Interval::default() };
+            results.add(&Snapshot { number: second, intervals: vec![interval] });
+            let all: Vec<u64> =
+                seconds.new_in(&results, None).iter().map(|second| second.answered).collect();
+            let newest: Vec<u64> = seconds.steps().iter().map(|row| row.answered).collect();
+            match n - 1 {
+                0 => assert_eq!((all, newest), (vec![], vec![])),
+                n => assert_eq!((all, newest), (vec![3 * n], vec![3 * n, n, 2 * n])),
+            }
+        }
     }
 
     #[test]

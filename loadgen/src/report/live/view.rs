@@ -63,11 +63,11 @@ pub(crate) struct Round {
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Results of the latest seconds, the newest last.
     pub seconds: VecDeque<Second>,
-    /// Results of each step; empty if the scenario has a single step.
+    /// Results of each step, and then of each flow; empty if the scenario has a single step.
     pub steps: Vec<StepOfRound>,
 }
 
-/// State of a step in the latest round.
+/// State of a step, or of a flow, in the latest round.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct StepOfRound {
     /// Name of the step.
@@ -85,7 +85,7 @@ impl View {
         self.log.drain(..self.log.len().saturating_sub(LINES));
     }
 
-    /// Begins a round that measures `target` with these steps.
+    /// Begins a round that measures `target` with these steps and flows.
     pub(crate) fn begin(&mut self, target: &str, steps: &[String], now: Instant) {
         self.forecast.begin(now);
         if let Some(Round { target, seconds, .. }) = self.round.take()
@@ -156,11 +156,12 @@ impl Round {
     /// Adds the errors that a worker, or this process, has reported.
     pub(crate) fn reported(&mut self, snapshot: &Snapshot) {
         let shown = snapshot.intervals.iter().filter(|i| Phase::MEASURED.contains(&i.phase));
-        for (index, counts) in shown.flat_map(|interval| interval.steps.iter().enumerate()) {
-            if let Some(step) = self.steps.get_mut(index) {
-                step.failed = step.failed.saturating_add(counts.failures());
+        for interval in shown {
+            let rows = interval.steps.iter().chain(&interval.flows);
+            for (row, counts) in self.steps.iter_mut().zip(rows) {
+                row.failed = row.failed.saturating_add(counts.failures());
             }
-            for (kind, n) in &counts.errors {
+            for (kind, n) in interval.steps.iter().flat_map(|counts| &counts.errors) {
                 let sum = self.errors.entry(*kind).or_default();
                 *sum = sum.saturating_add(*n);
             }

@@ -96,7 +96,7 @@ impl Progress {
         self.shared.learn(|view| view.workers.joined(roster));
     }
 
-    /// Begins a round that measures `target` with these steps. The round begins with a verification
+    /// Begins a round that measures `target` with these steps and flows. The round begins with a verification
     /// of the target.
     pub fn round_started(&mut self, target: &str, steps: &[String]) {
         let now = Instant::now();

@@ -36,11 +36,16 @@ impl Captures {
         if self.0.is_empty() {
             return Ok(());
         }
-        let values =
-            self.0.iter().map(|(capture, regex)| match value(capture, regex.as_ref(), answer) {
+        let values = self.0.iter().map(|(capture, regex)| {
+            // A body that cannot be read does not show that the value is missing.
+            if !matches!(capture.source, Source::Header(_)) {
+                answer.plain()?;
+            }
+            match value(capture, regex.as_ref(), answer) {
                 Err(_) if capture.optional => Ok(None),
                 found => found.map(Some),
-            });
+            }
+        });
         let values = values.collect::<Result<Vec<_>, _>>()?;
         for ((capture, _), value) in self.0.iter().zip(values) {
             match value {

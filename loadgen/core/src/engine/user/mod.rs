@@ -17,11 +17,14 @@ use super::plan::Plan;
 use super::rows::{Supply, Turn};
 use super::transport::{Failure, Link, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
-use crate::scenario::{Assign, Data, OnError, Secrets, Step, ThinkTime};
+use crate::scenario::{Assign, Data, Model, OnError, Secrets, Step, ThinkTime};
 
 /// Number of a user's first iteration in the warm-up. The number is far from the numbers of counted
 /// iterations, so that the data of counted iterations does not depend on how far the warm-up came.
 const WARMUP: u64 = 1 << 39;
+
+/// Pause of a user after an iteration that sent nothing.
+const IDLE: Duration = Duration::from_millis(10);
 
 /// State that all users of a process share.
 pub(super) struct Shared {
@@ -37,7 +40,7 @@ pub(super) struct Shared {
 }
 
 /// An iteration of a user, from its first request on.
-struct Journey {
+struct Iteration {
     flow: usize,
     counted: bool,
     /// Planned time of the first request, or the time of its send; `None` before the first request.
@@ -136,7 +139,7 @@ impl<'a> User<'a> {
         let Shared { plan, gate, .. }: &'a Shared = self.shared;
         let scenario = &plan.scenario;
         let flow = self.take_flow();
-        let mut journey = Journey { flow, counted, begun: planned, paused: Duration::ZERO };
+        let mut iteration = Iteration { flow, counted, begun: planned, paused: Duration::ZERO };
         let mut failed = None;
         'steps: for choice in scenario.choices(&scenario.flows[flow]) {
             let index = match choice.len() {
@@ -151,22 +154,22 @@ impl<'a> User<'a> {
                 if step.given.as_ref().is_some_and(|given| !given.holds(&self.data)) {
                     break;
                 }
-                let is_first = journey.begun.is_none() || planned.is_some();
+                let is_first = iteration.begun.is_none() || planned.is_some();
                 if planned.is_none() {
                     let before = self.now;
                     let went_on = self.think().await;
                     if !is_first {
-                        journey.paused += self.now - before;
+                        iteration.paused += self.now - before;
                     }
                     // A later request that would begin after the end is not a planned request, so
                     // it is not sent.
                     if !went_on || (!is_first && gate.is_closed(self.now)) {
-                        self.record_journey(&journey, Ending::Cancelled);
+                        self.record_iteration(&iteration, Ending::Cancelled);
                         return false;
                     }
                 }
                 let went = self.attempt(index, step, counted, planned.take()).await;
-                journey.begun.get_or_insert(self.sent);
+                iteration.begun.get_or_insert(self.sent);
                 match went {
                     Went::Well => {}
                     Went::Wrong(kind) => {
@@ -176,48 +179,51 @@ impl<'a> User<'a> {
                         }
                     }
                     Went::Cut(ending) => {
-                        self.record_journey(&journey, ending);
+                        self.record_iteration(&iteration, ending);
                         return false;
                     }
                 }
             }
         }
-        if journey.begun.is_none() || planned.is_some() {
-            // No step had its condition. Other users of the thread must get their turn.
-            yield_now().await;
+        if iteration.begun.is_none() || planned.is_some() {
+            // No step had its condition. A user that began again at once would take a whole CPU.
+            let went_on = self.alarm.sleep_until(self.now + IDLE).await;
             self.now = Instant::now();
-            return !gate.is_closed(self.now);
+            return went_on && !gate.is_closed(self.now);
         }
         match failed {
-            None => self.record_journey(&journey, Ending::Answered),
+            None => self.record_iteration(&iteration, Ending::Answered),
             Some((kind, step)) => {
                 let message = format!("the step `{step}` failed");
-                self.record_journey(&journey, Ending::Failed(kind, &message));
+                self.record_iteration(&iteration, Ending::Failed(kind, &message));
             }
         }
         true
     }
 
-    /// Returns the index of the flow for the user's next iteration.
+    /// Returns the index of the flow for the user's next iteration. In the open model, whichever user is
+    /// free sends, so that only flows of iterations keep their weights.
     fn take_flow(&mut self) -> usize {
         let scenario = &self.shared.plan.scenario;
         match (scenario.flows.as_slice(), scenario.assign) {
             ([_], _) => 0,
-            (_, Assign::User) => scenario.flow_of_user(self.data.user()),
-            (flows, Assign::Iteration) => self.chance.pick(flows.iter().map(|flow| flow.weight)),
+            (_, Assign::User) if scenario.load.model == Model::Closed => {
+                scenario.flow_of_user(self.data.user())
+            }
+            (flows, _) => self.chance.pick(flows.iter().map(|flow| flow.weight)),
         }
     }
 
     /// Counts an iteration that sent a request. Its latency leaves out the user's think times.
-    fn record_journey(&self, journey: &Journey, ending: Ending<'_>) {
-        let Some(begun) = journey.begun else { return };
+    fn record_iteration(&self, iteration: &Iteration, ending: Ending<'_>) {
+        let Some(begun) = iteration.begun else { return };
         if !self.shared.plan.scenario.measures_iterations() {
             return;
         }
         self.shared.recorder.record_iteration(&Outcome {
-            step: journey.flow,
-            counted: journey.counted,
-            planned: begun + journey.paused,
+            step: iteration.flow,
+            counted: iteration.counted,
+            planned: begun + iteration.paused,
             sent: None,
             done: self.now,
             bytes: 0,

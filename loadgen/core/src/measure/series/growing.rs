@@ -13,8 +13,8 @@ use crate::measure::timeline::Phase;
 pub struct GrowingSeries {
     packed: Series,
     latest: BTreeMap<Place, Vec<Counts>>,
-    /// Counts of iterations that are not packed yet, by flow.
-    flows: BTreeMap<Phase, Vec<Counts>>,
+    /// Counts of iterations of the latest seconds, by flow.
+    latest_flows: BTreeMap<(Phase, u32), Vec<Counts>>,
     /// Number of the latest second in any snapshot so far.
     newest: u32,
 }
@@ -32,7 +32,8 @@ impl GrowingSeries {
     pub fn add(&mut self, snapshot: &Snapshot) {
         for interval in &snapshot.intervals {
             merge_steps(self.latest.entry(interval.place()).or_default(), &interval.steps);
-            merge_steps(self.flows.entry(interval.phase).or_default(), &interval.flows);
+            let at = (interval.phase, interval.second);
+            merge_steps(self.latest_flows.entry(at).or_default(), &interval.flows);
             self.newest = self.newest.max(interval.second);
         }
         // Some processes may not have reported the second before the newest yet.
@@ -47,9 +48,6 @@ impl GrowingSeries {
     /// Packs the counts of all seconds, and returns the series so far.
     pub fn packed(&mut self) -> &mut Series {
         self.pack(|_| true);
-        for (phase, flows) in std::mem::take(&mut self.flows) {
-            self.packed.add_flows(phase, &flows);
-        }
         &mut self.packed
     }
 
@@ -72,7 +70,21 @@ impl GrowingSeries {
         total
     }
 
+    /// Returns the measured counts of iterations in one of the latest seconds, by flow.
+    #[must_use]
+    pub fn flows_of_second(&self, second: u32) -> Vec<Counts> {
+        let mut total = Vec::new();
+        let of = |phase| self.latest_flows.get(&(phase, second));
+        for flows in Phase::MEASURED.into_iter().filter_map(of) {
+            merge_steps(&mut total, flows);
+        }
+        total
+    }
+
     fn pack(&mut self, is_due: impl Fn(u32) -> bool) {
+        for ((phase, _), flows) in self.latest_flows.extract_if(.., |(_, at), _| is_due(*at)) {
+            self.packed.add_flows(phase, &flows);
+        }
         for (at, steps) in self.latest.extract_if(.., |at, _| is_due(at.second)) {
             self.packed.add_steps(at, &steps);
         }

@@ -31,6 +31,9 @@ pub(super) fn read(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Mom
         let given = Some(read_given(&value, faults)?);
         return Some(Moment { when: When::Iteration, given, place: value.place() });
     }
+    if !matches!(value.node.get_ref(), DeValue::String(_)) {
+        return value.wrong_type("\"start\", \"stop\" or a table with a condition", faults);
+    }
     Some(Moment { when: value.choice(&WHEN, faults)?, given: None, place: value.place() })
 }
 
