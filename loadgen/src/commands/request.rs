@@ -1,8 +1,8 @@
 //! Builds a scenario of one request from URLs and options of the command line.
 
 use std::fmt::Write as _;
-use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::fs::File;
+use std::io::{self, Read, Write as _};
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -252,14 +252,25 @@ fn tls(args: &TlsArgs) -> String {
     if lines.is_empty() { lines } else { format!("[http.tls]\n{lines}\n") }
 }
 
+/// Largest size of a body in a file, in bytes: that of `body.file` in a scenario.
+const LARGEST: u64 = 16 << 20;
+
 /// Returns the text of `--body`, which may be in a file.
 fn body_text(body: &str) -> Result<String, Failure> {
     let Some(file) = body.strip_prefix('@') else { return Ok(body.to_owned()) };
     use_huge_pages_before_reading(Path::new(file));
-    fs::read_to_string(file).map_err(|e| {
-        let message = format!("--body: cannot read {file}: {e}");
+    let fault = |what: String| {
+        let message = format!("--body: cannot read {file}: {what}");
         Failure::message(Exit::Usage, "unreadable_body", message, "name a file of UTF-8 text")
-    })
+    };
+    let mut text = String::new();
+    let open = File::open(file).map_err(|e| fault(e.to_string()))?;
+    // A device has no end.
+    open.take(LARGEST + 1).read_to_string(&mut text).map_err(|e| fault(e.to_string()))?;
+    match text.len() as u64 > LARGEST {
+        true => Err(fault(format!("it has more than {} MiB", LARGEST >> 20))),
+        false => Ok(text),
+    }
 }
 
 /// Returns a string as TOML, whose basic strings are those of JSON, but without the character DEL.

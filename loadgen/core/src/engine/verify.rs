@@ -26,11 +26,22 @@ pub struct Mismatch {
 impl Mismatch {
     /// Returns the fix for a server that does not answer; `None` if it answers.
     fn fix_of_silence(&self) -> Option<&'static str> {
+        let got = self.got.to_lowercase();
         match self.status {
             Some(_) => None,
-            None if self.got.to_lowercase().contains("refused") => Some(
+            None if got.starts_with("not sent") => {
+                Some("correct what the step sends, or what an earlier step captures for it")
+            }
+            None if got.contains("refused") => Some(
                 "nothing listens at this address: start the server, or correct the host and the port",
             ),
+            None if got.contains("certificate") => Some(
+                "trust the certificate with --cacert or [http.tls], or accept any with --insecure",
+            ),
+            // What rustls says of a response in the clear.
+            None if got.contains("invalidcontenttype") => {
+                Some("the server does not speak TLS at this port: write http://")
+            }
             None => Some("see whether the server runs, or correct the host and the port"),
         }
     }
@@ -59,7 +70,7 @@ pub enum VerifyError {
     Client(String),
 }
 
-/// What a verification demands of a server.
+/// Responses that a verification demands of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
     /// The expected answer to each step, at the latest at the third attempt: a step may have

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Assign, Condition, Existing, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario,
-    Stage, Step, Until, process_environment,
+    Assign, Condition, Existing, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario, Stage,
+    Step, Until, process_environment,
 };
 use crate::text::{count, counted, duration};
 

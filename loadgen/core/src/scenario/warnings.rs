@@ -56,7 +56,8 @@ impl Scenario {
         };
         let mut names = step.given.iter().flat_map(Given::present);
         let name = names.find(|name| {
-            let mut by = self.steps.iter().filter(|it| it.captures.iter().any(|it| it.name == *name));
+            let mut by =
+                self.steps.iter().filter(|it| it.captures.iter().any(|it| it.name == *name));
             let is_captured = by.clone().next().is_some();
             is_captured && by.all(|it| needs(it, name))
         })?;

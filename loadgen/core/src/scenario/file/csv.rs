@@ -1,6 +1,7 @@
 //! Reads a CSV file (RFC 4180) whose first line names the columns.
 
-use std::fs;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
@@ -30,14 +31,17 @@ fn text(path: &Path, file: &str) -> Result<String, Unusable> {
         let help = "the path is relative to the folder of the scenario file";
         unusable(format!("cannot read {file}: {error}"), help)
     };
-    let size = fs::metadata(path).map_err(unreadable)?.len();
-    if size > LARGEST << 20 {
-        let size = size.div_ceil(1 << 20);
+    let open = File::open(path).map_err(unreadable)?;
+    let size = open.metadata().map_err(unreadable)?.len();
+    let mut bytes = Vec::new();
+    // A device has no size.
+    open.take((LARGEST << 20) + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > LARGEST << 20 {
+        let size = size.max(bytes.len() as u64).div_ceil(1 << 20);
         let message = format!("{file} has {size} MiB, but the limit is {LARGEST} MiB");
         let help = "each worker receives rows: keep only the columns that the scenario needs";
         return Err(unusable(message, help));
     }
-    let bytes = fs::read(path).map_err(unreadable)?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
