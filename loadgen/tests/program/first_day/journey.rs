@@ -142,5 +142,13 @@ fn a_journey_has_flows_and_an_upload() {
         step["requests"].as_u64().unwrap()
     };
     let (browsed, bought) = (answered("search"), answered("photo"));
+    let flows = document["targets"][0]["flows"].as_array().unwrap();
+    let iterations: Vec<u64> =
+        flows.iter().map(|flow| flow["iterations"].as_u64().unwrap()).collect();
+    assert_eq!(
+        flows.iter().map(|flow| flow["name"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["iteration", "browse", "buy"]
+    );
+    assert_eq!(iterations[0], iterations[1] + iterations[2], "{flows:?}");
     assert!(answered("order") > 0 && browsed > 2 * bought, "{browsed} browsed, {bought} bought");
 }
