@@ -17,8 +17,8 @@ from jsonschema import Draft7Validator
 ROOT = Path(__file__).parents[3]
 # The Makefile sets the folder in which Cargo builds.
 LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
-# Examples of the reference use these rows.
-ROWS = ROOT / "loadgen" / "tests" / "data" / "accounts.csv"
+# Examples of the reference use these files.
+FILES = [ROOT / "loadgen" / "tests" / "data" / name for name in ["accounts.csv", "photo.jpg"]]
 
 SCHEMA = json.loads((ROOT / "scenarios" / "loadgen.schema.json").read_text())
 VALIDATOR = Draft7Validator(SCHEMA)
@@ -168,7 +168,8 @@ def toml(value: Any) -> str:
 
 def taken_by_loadgen(scenarios: list[Scenario], folder: Path) -> list[bool]:
     """Return for each scenario whether `loadgen check` accepts it."""
-    shutil.copy(ROWS, folder)
+    for file in FILES:
+        shutil.copy(file, folder)
     for number, scenario in enumerate(scenarios):
         lines = (f"{toml(key)} = {toml(value)}\n" for key, value in scenario.items())
         (folder / f"s{number}.toml").write_text("".join(lines))

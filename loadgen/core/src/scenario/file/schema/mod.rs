@@ -55,10 +55,13 @@ pub(in crate::scenario) fn schema() -> Value {
         ("thresholds", thresholds::thresholds()),
         ("proof", proofs()),
     ];
+    let mut with_steps = partly([("step", json!({ "minItems": 1 }))]);
+    with_steps["required"] = json!(["step"]);
+    let with_flows = json!({ "required": ["flow"] });
     table(about, keys)
         .with("$schema", "http://json-schema.org/draft-07/schema#")
         .with("title", "A scenario of loadgen")
-        .with("anyOf", each_required(&["step", "flow"]))
+        .with("anyOf", vec![with_steps, with_flows])
         .into()
 }
 

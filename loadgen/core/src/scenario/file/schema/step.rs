@@ -19,7 +19,7 @@ use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST};
 /// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
     let about = "Steps of each user, in this order: in each iteration, or once.";
-    array(about, step(true)).with("minItems", 1)
+    array(about, step(true))
 }
 
 /// Returns the schema of the array of all `[[flow]]` tables.
