@@ -14,8 +14,8 @@ use crate::experiment::search::{Quest, Terms};
 use crate::failure::{Exit, Failure};
 use crate::record::CapacityRecord;
 use crate::report::html;
+use crate::scenario::OverrideError;
 use crate::scenario::experiment::CapacitySettings;
-use crate::scenario::{OverrideError, Scenario};
 
 /// Number of searches for each target unless the command line has another, and most further searches
 /// while a capacity is uncertain.
@@ -38,7 +38,6 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
             (scenario, servers)
         }
     };
-    refuse_conditions(&scenario)?;
     let settings = CapacitySettings { users, duration, precision: precision / 100.0 };
     let terms = Terms::of(&mut scenario, settings, common.drain).map_err(|e: OverrideError| {
         let help = "see `loadgen capacity --help`";
@@ -55,18 +54,4 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         folder.save_page(&html::capacity(record))
     };
     carry_out(&quest, &output, save)
-}
-
-/// Refuses a scenario whose iterations leave steps out: the search asks for a rate of requests, and
-/// could not tell how many an iteration has.
-fn refuse_conditions(scenario: &Scenario) -> Result<(), Failure> {
-    let mut of_flows = scenario.flows.iter().flat_map(|flow| &scenario.steps[flow.steps.clone()]);
-    let Some(step) = of_flows.find(|step| step.given.is_some()) else { return Ok(()) };
-    let message = format!(
-        "the step `{}` has a condition (`when`), so that the rate of requests is unknown",
-        step.name
-    );
-    let help =
-        "search with a scenario without conditions, or run this one with several rates: --rate";
-    Err(Failure::message(Exit::Usage, "bad_load", message, help))
 }

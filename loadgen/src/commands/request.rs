@@ -21,7 +21,7 @@ const NAME: &str = "url";
 /// Number of users, unless the command line has one: as many as hey and oha have.
 const USERS: u32 = 50;
 
-/// What URLs and options of the command line mean.
+/// Scenario and servers that the URLs and options of the command line mean.
 pub(super) struct FromUrls {
     /// Scenario, with the load that applies without options.
     pub scenario: Scenario,

@@ -107,7 +107,7 @@ impl Python {
         self.home.is_own()
     }
 
-    /// What is wrong if one of the environment's programs is missing.
+    /// Returns what is wrong if one of the environment's programs is missing.
     pub(super) fn lacks(&self) -> &'static str {
         match self.home.is_own() {
             true => "is neither in the active Python environment nor on the PATH",

@@ -1,4 +1,4 @@
-//! Counts the results of one step's requests.
+//! Counts the results of one step's requests, or of one flow's iterations.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use super::body_sizes::BodySizes;
 use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
 
-/// Results of the requests of one step of a scenario, over any part of a run. Each request is in
+/// Results of the requests of one step of a scenario, or of the iterations of one flow, over any part
+/// of a run. Fields say "request" for both. Each request is in
 /// exactly one of `answered`, `errors`, `cancelled` and `unsent`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counts {

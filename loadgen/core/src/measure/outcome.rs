@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-/// The result of one request, from the planned send to the last byte of the response.
+/// The result of one request, from the planned send to the last byte of the response; or of one
+/// iteration, from the planned send of its first request to the last byte of its last response.
 #[derive(Debug, Clone)]
 pub struct Outcome<'a> {
-    /// Index of the request's step in the scenario.
+    /// Index of the request's step in the scenario, or of the iteration's flow.
     pub step: usize,
     /// Whether the request belongs to an iteration that counts, rather than to the warm-up.
     pub counted: bool,

@@ -59,8 +59,11 @@ impl Recorder {
     }
 
     /// Counts one iteration, as [`record`](Self::record) counts a request. The index of the outcome's
-    /// step is that of the flow.
+    /// step is that of the flow. Does nothing if iterations are not measured.
     pub fn record_iteration(&self, outcome: &Outcome<'_>) {
+        if self.flows == 0 {
+            return;
+        }
         let (phase, second) = self.timeline.place(outcome.counted, outcome.done);
         let ending = if phase == Phase::Tail { Ending::Cancelled } else { outcome.ending };
         let place = Place { phase, second, stage: self.stage(outcome.done) };

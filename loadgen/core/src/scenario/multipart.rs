@@ -56,7 +56,7 @@ pub(super) fn escaped(name: &str) -> Result<String, RenderError> {
 /// Returns a boundary that occurs in no constant part of the fields. The same fields have the same
 /// boundary, so that a run can be repeated.
 ///
-/// Generated parts are not searched: whatever the server or a file provides, it contains these 128
+/// Generated parts are not searched: a text from the server or a file contains these 128
 /// bits of a hash only if it quotes an earlier request.
 fn boundary(fields: &[Field]) -> String {
     let mut hash = Sha256::new();

@@ -43,7 +43,7 @@ pub struct Overrides {
 }
 
 /// Reason why the command-line options do not give a valid load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Error)]
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum OverrideError {
     /// `--users` is zero.
     #[error("--users must be at least 1")]
@@ -85,6 +85,13 @@ pub enum OverrideError {
     /// `--drain` is set, but iterations end the test: no request is in flight at such an end.
     #[error("--drain has no effect where iterations end the test: loadgen waits for all responses")]
     NoDrain,
+    /// A search sets the rate of requests, but the step of this name is left out of iterations
+    /// without its condition.
+    #[error(
+        "a search cannot tell the rate of requests, because the step `{0}` has a condition (`when`): \
+         search without it, or run the scenario with several rates"
+    )]
+    Conditional(String),
 }
 
 impl Load {

@@ -116,16 +116,17 @@ fn longest(flow: &Flow, scenario: &Scenario, tally: &Tally) -> Duration {
     each.sum::<Duration>() + Duration::from_micros(delay)
 }
 
-/// Returns whether a threshold looks at requests to the step of this index, alone or in iterations.
+/// Returns whether a threshold looks at requests to the step of this index. Iterations that are not
+/// measured for themselves have one request each.
 fn is_about(threshold: &Threshold, scenario: &Scenario, index: usize) -> bool {
     let step = &scenario.steps[index];
-    let of_flow = |flow: &Flow| flow.steps.contains(&index);
     match &threshold.of {
         Of::All => true,
         Of::Step(name) => step.name == *name,
         Of::Group(name) => step.is_in_group(name),
-        Of::Flow(name) => scenario.flows.iter().any(|flow| flow.name == *name && of_flow(flow)),
-        Of::Iterations => scenario.flows.iter().any(of_flow),
+        Of::Flow(_) | Of::Iterations => {
+            scenario.flows.iter().any(|flow| flow.steps.contains(&index))
+        }
     }
 }
 

@@ -72,15 +72,9 @@ pub(super) fn summarize_flows(
     rounds: &[&Series],
     window: Duration,
 ) -> Vec<FlowRecord> {
-    if !scenario.measures_iterations() {
-        return Vec::new();
-    }
-    let [counts, cut] = [Phase::Hold, Phase::Tail].map(|it| flows_of_phase(scenario, rounds, it));
-    let all = FlowRecord::new(ITERATION, &together(&counts), &together(&cut), window);
-    let named = scenario.flows.iter().zip(counts.iter().zip(&cut));
-    let named = named.filter(|(flow, _)| flow.name != ITERATION);
-    let each = named.map(|(flow, (counts, cut))| FlowRecord::new(&flow.name, counts, cut, window));
-    std::iter::once(all).chain(each).collect()
+    let [held, cut] = [Phase::Hold, Phase::Tail].map(|it| iterations(scenario, rounds, it));
+    let both = held.iter().zip(&cut);
+    both.map(|((name, held), (_, cut))| FlowRecord::new(name, held, cut, window)).collect()
 }
 
 /// Returns the latencies of the iterations of all flows together and of each flow, by name. Empty if
@@ -89,14 +83,24 @@ pub(super) fn latencies_of_flows(
     scenario: &Scenario,
     rounds: &[&Series],
 ) -> Vec<(String, Distribution)> {
+    let held = iterations(scenario, rounds, Phase::Hold).into_iter();
+    held.map(|(name, counts)| (name.to_owned(), counts.answered.into())).collect()
+}
+
+/// Returns the counts of the iterations of all flows together and then of each of several flows, in
+/// one phase, by name. Empty if iterations are not measured.
+fn iterations<'a>(
+    scenario: &'a Scenario,
+    rounds: &[&Series],
+    phase: Phase,
+) -> Vec<(&'a str, Counts)> {
     if !scenario.measures_iterations() {
         return Vec::new();
     }
-    let counts = flows_of_phase(scenario, rounds, Phase::Hold);
-    let all = (ITERATION.to_owned(), together(&counts).answered.into());
-    let named = scenario.flows.iter().zip(counts).filter(|(flow, _)| flow.name != ITERATION);
-    let each = named.map(|(flow, counts)| (flow.name.clone(), counts.answered.into()));
-    std::iter::once(all).chain(each).collect()
+    let counts = flows_of_phase(scenario, rounds, phase);
+    let all = (ITERATION, together(&counts));
+    let named = scenario.flows.iter().map(|flow| flow.name.as_str()).zip(counts);
+    std::iter::once(all).chain(named.filter(|(name, _)| *name != ITERATION)).collect()
 }
 
 /// Returns index and counts of each step that users send when they stop. These requests come after

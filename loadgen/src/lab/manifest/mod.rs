@@ -45,13 +45,13 @@ const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCE
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
     targets: Vec<TargetSpec>,
-    /// What fills the backends for a user's own targets.
+    /// Sources of the backends' content, for a user's own targets.
     pub inits: Inits,
     /// Whether the targets are a user's own.
     own: bool,
 }
 
-/// What fills each backend, so that every round begins with the same data.
+/// Sources of the content of each backend, so that every round begins with the same data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Inits {
     /// The file has SQL.
@@ -60,7 +60,7 @@ pub struct Inits {
     pub redis: Init,
 }
 
-/// What fills a backend: a file, and then a command.
+/// Sources of a backend's content: a file, and then a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Init {
     /// File, relative to the project.
@@ -166,7 +166,7 @@ impl Manifest {
     /// need. The lab's targets have both.
     ///
     /// # Errors
-    /// What the target lacks, as a sentence for people.
+    /// Sentence for people that says what the target lacks.
     pub(super) fn runs(&self, target: &TargetSpec, contained: bool) -> Result<(), String> {
         let entry = &target.entry;
         let is_limited = entry.cpus.is_some() || entry.memory.is_some();

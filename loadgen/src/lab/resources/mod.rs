@@ -119,7 +119,7 @@ impl From<&super::service::Service> for Watched {
 /// processes, in % of one core.
 pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 
-/// What a measurement observes besides the resources of services.
+/// Parts of a measurement's surroundings that are observed besides the services.
 #[derive(Debug, Clone, Default)]
 pub struct Surroundings {
     /// This process's part in a measurement, which sees other measurements; `None` to see none.

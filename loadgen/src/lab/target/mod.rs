@@ -2,25 +2,24 @@
 //! of a target run behind a [balancer](crate::lab::balancer).
 
 mod of_image;
+mod of_process;
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use self::of_process::own_folder;
 use crate::lab::Lab;
 use crate::lab::balancer::{Balancer, Setup};
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::podman::{Project, variable};
-use crate::lab::python::Python;
 use crate::lab::ready::{Probe, Starting};
 use crate::lab::runner::{Runner, place};
 use crate::lab::service::{Service, ServiceSpec};
 use crate::lab::size::Size;
-use crate::lab::tools::on_path;
 use crate::scenario::{Backend, Limits};
 
 /// Maximum time from the start of a target until the target answers a health check.
@@ -259,50 +258,6 @@ impl Lab {
         Ok(starting.within(self.runner.project().cloned()))
     }
 
-    fn process(
-        &self,
-        python: &Python,
-        target: TargetSpec,
-        log: &str,
-        size: Size<'_>,
-        replica: Option<u32>,
-        folder: Option<PathBuf>,
-    ) -> Result<Spec, LabError> {
-        let target = match self.built.get(&target.name) {
-            Some(built) => target.built_in(&built.folder.to_string_lossy()),
-            None => target,
-        };
-        let program = program(python, &target)?;
-        let target = match &folder {
-            Some(folder) => target.running_in(&folder.to_string_lossy()),
-            None => target,
-        };
-        let target = self.over_backends(target, size)?;
-        let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
-        let env = self.process_env(python, size);
-        let cpus = self.options.cpus.target.clone();
-        let name = service_name(&target, replica);
-        let (workers, pool_size) = (size.workers, size.pool_size());
-        Ok(Box::new(move |port| {
-            let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
-            argv[0] = program.to_string_lossy().into_owned();
-            let mut spec = ServiceSpec::new(&name, argv, Path::new(&root), log.clone());
-            spec.env = env.iter().cloned().chain(own).collect();
-            spec.options.cpus.clone_from(&cpus);
-            spec.options.grace = GRACE;
-            spec.options.remove.clone_from(&folder);
-            spec
-        }))
-    }
-
-    /// Returns a target with the URLs of the backends for which its command and environment ask.
-    fn over_backends(&self, target: TargetSpec, size: Size<'_>) -> Result<TargetSpec, LabError> {
-        self.check_backends(&target, size)?;
-        let asked = target.backends();
-        let urls = self.backends().into_iter().filter(|(backend, _)| asked.contains(backend));
-        Ok(urls.fold(target, |target, (backend, url)| target.over(backend, &url)))
-    }
-
     /// Checks that all backends run for whose URL a target's command and environment ask.
     fn check_backends(&self, target: &TargetSpec, size: Size<'_>) -> Result<(), LabError> {
         let running = self.backends();
@@ -317,22 +272,6 @@ impl Lab {
                 help: format!("add \"{backend}\" to `backends` of the scenario"),
             })
         })
-    }
-
-    /// Returns the variables that all targets have. A user's own targets have the user's, because they
-    /// run as they do without loadgen.
-    fn process_env(&self, python: &Python, size: Size<'_>) -> Vec<(String, String)> {
-        if self.home.is_own() {
-            return python.variables();
-        }
-        let running = self.backends().into_iter();
-        let own = running.filter(|(backend, _)| size.backends.contains(backend));
-        let backends = own.map(|(backend, url)| match backend {
-            Backend::Redis => ("REDIS_URL".to_owned(), url),
-            Backend::Postgres => ("DATABASE_URL".to_owned(), url),
-        });
-        let always = [("PATH", python.path()), ("POOL_SIZE", size.pool_size().to_string())];
-        always.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(backends).collect()
     }
 
     /// Builds a function that returns the specification of a target in a container, for a port. The
@@ -389,39 +328,6 @@ fn service_name(target: &TargetSpec, replica: Option<u32>) -> String {
         Some(number) => format!("{}-replica-{number}", target.name),
         None => target.name.clone(),
     }
-}
-
-/// Creates an empty folder for a target that runs; `None` if the target needs no folder. Dropping
-/// the folder removes it.
-fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabError> {
-    let name = &target.name;
-    let folder = || tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
-    let folder = target.needs_folder().then(folder).transpose();
-    folder.map_err(LabError::io(format!("create a folder for {name}")))
-}
-
-/// Returns the path of the program that starts the target: a path, a required program on the PATH,
-/// or a program of the Python environment.
-fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
-    let word = &target.entry.command[0];
-    let required = target.entry.requires.iter().any(|required| required.tool == *word);
-    if let Some(program) = required.then(|| on_path(word)).flatten() {
-        return Ok(program);
-    }
-    // Joining an absolute path gives that path.
-    let program = python.bin().join(word);
-    if program.is_file() {
-        return Ok(program);
-    }
-    if let Some(program) = python.program(word) {
-        return Ok(program);
-    }
-    let (what, help) = match target.entry.build {
-        None => (python.lacks(), python.fix()),
-        Some(_) => ("is missing after the build", "check `build` in targets/targets.toml"),
-    };
-    let what = format!("the command {word} {what}");
-    Err(LabError::Missing { service: target.name.clone(), what, help: help.to_owned() })
 }
 
 #[cfg(test)]

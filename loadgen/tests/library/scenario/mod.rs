@@ -1,5 +1,6 @@
 //! Tests scenario files: valid files, every way to write a wrong file, and arbitrary text.
 
+mod bodies;
 mod faults;
 mod files;
 mod properties;

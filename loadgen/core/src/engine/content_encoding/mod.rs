@@ -33,9 +33,9 @@ pub struct Encoded {
 /// Reason why a body cannot be decompressed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undecodable {
-    /// What can be decompressed, in words.
+    /// Encodings that can be decompressed, in words.
     pub expected: String,
-    /// What came instead, in words.
+    /// Description of the body that came instead.
     pub got: String,
 }
 

@@ -217,9 +217,6 @@ impl<'a> User<'a> {
     /// Counts an iteration that sent a request. Its latency leaves out the user's think times.
     fn record_iteration(&self, iteration: &Iteration, ending: Ending<'_>) {
         let Some(begun) = iteration.begun else { return };
-        if !self.shared.plan.scenario.measures_iterations() {
-            return;
-        }
         self.shared.recorder.record_iteration(&Outcome {
             step: iteration.flow,
             counted: iteration.counted,

@@ -22,18 +22,17 @@ pub(super) fn config(tls: &Tls, version: HttpVersion) -> Result<ClientConfig, St
     let said = |error: rustls::Error| error.to_string();
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));
-    let verifier: Arc<dyn ServerCertVerifier> = if tls.insecure {
-        Arc::new(Anyone(provider.clone()))
-    } else {
-        let authorities = tls.authorities()?;
-        let verifier = Verifier::new_with_extra_roots(authorities.clone(), provider.clone());
-        Arc::new(Authorities { verifier: verifier.map_err(said)?, own: authorities })
+    let own = tls.authorities()?;
+    let verifier = match tls.insecure {
+        true => None,
+        false => Some(Verifier::new_with_extra_roots(own.clone(), provider.clone()).map_err(said)?),
     };
+    let trust = Arc::new(Trust { provider: provider.clone(), verifier, own });
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .map_err(said)?
         .dangerous()
-        .with_custom_certificate_verifier(verifier);
+        .with_custom_certificate_verifier(trust);
     let mut config = match tls.identity()? {
         Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(said)?,
         None => config.with_no_client_auth(),
@@ -47,14 +46,17 @@ pub(super) fn config(tls: &Tls, version: HttpVersion) -> Result<ClientConfig, St
 
 /// Accepts certificates of the system's authorities and of the user's `own`, and a server whose
 /// certificate is one of `own` itself: OpenSSL makes self-signed certificates that are authorities,
-/// which rustls does not accept as those of servers.
+/// which rustls does not accept as those of servers. Checks in any case that the server has the key of
+/// its certificate.
 #[derive(Debug)]
-struct Authorities {
-    verifier: Verifier,
+struct Trust {
+    provider: Arc<CryptoProvider>,
+    /// `None` to accept any certificate.
+    verifier: Option<Verifier>,
     own: Vec<CertificateDer<'static>>,
 }
 
-impl ServerCertVerifier for Authorities {
+impl ServerCertVerifier for Trust {
     fn verify_server_cert(
         &self,
         certificate: &CertificateDer<'_>,
@@ -63,11 +65,12 @@ impl ServerCertVerifier for Authorities {
         ocsp: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, rustls::Error> {
+        let Some(verifier) = &self.verifier else { return Ok(ServerCertVerified::assertion()) };
         if self.own.contains(certificate) && is_valid_authority(certificate, now) {
             verify_server_name(&ParsedCertificate::try_from(certificate)?, server)?;
             return Ok(ServerCertVerified::assertion());
         }
-        self.verifier.verify_server_cert(certificate, chain, server, ocsp, now)
+        verifier.verify_server_cert(certificate, chain, server, ocsp, now)
     }
 
     fn verify_tls12_signature(
@@ -76,7 +79,8 @@ impl ServerCertVerifier for Authorities {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls12_signature(message, certificate, signed)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls12_signature(message, certificate, signed, algorithms)
     }
 
     fn verify_tls13_signature(
@@ -85,11 +89,12 @@ impl ServerCertVerifier for Authorities {
         certificate: &CertificateDer<'_>,
         signed: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.verifier.verify_tls13_signature(message, certificate, signed)
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signed, algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.verifier.supported_verify_schemes()
+        self.provider.signature_verification_algorithms.supported_schemes()
     }
 }
 
@@ -109,47 +114,6 @@ fn is_authority(error: &rustls::Error) -> bool {
     };
     let fault = other.0.downcast_ref::<webpki::Error>();
     matches!(fault, Some(webpki::Error::CaUsedAsEndEntity))
-}
-
-/// Accepts the certificate of any server, but checks that the server has its key.
-#[derive(Debug)]
-struct Anyone(Arc<CryptoProvider>);
-
-impl ServerCertVerifier for Anyone {
-    fn verify_server_cert(
-        &self,
-        _certificate: &CertificateDer<'_>,
-        _chain: &[CertificateDer<'_>],
-        _server: &ServerName<'_>,
-        _ocsp: &[u8],
-        _now: UnixTime,
-    ) -> Result<ServerCertVerified, rustls::Error> {
-        Ok(ServerCertVerified::assertion())
-    }
-
-    fn verify_tls12_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls12_signature(message, certificate, signed, algorithms)
-    }
-
-    fn verify_tls13_signature(
-        &self,
-        message: &[u8],
-        certificate: &CertificateDer<'_>,
-        signed: &DigitallySignedStruct,
-    ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        let algorithms = &self.0.signature_verification_algorithms;
-        verify_tls13_signature(message, certificate, signed, algorithms)
-    }
-
-    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.0.signature_verification_algorithms.supported_schemes()
-    }
 }
 
 /// Returns what is wrong with a server's certificate, in one sentence, if an error is about that.
