@@ -77,8 +77,10 @@ pub fn manager_in(project: &Project) -> u32 {
     let folder = project.path("").canonicalize().unwrap();
     let runs_there =
         |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == folder);
-    // The manager's workers run there too, but are younger.
-    tree(std::process::id()).into_iter().filter(runs_there).min().unwrap()
+    // The manager's workers run there too, as its descendants. Numbers of processes start again at
+    // their end, so that the smallest is not always the oldest.
+    let there = tree(std::process::id()).into_iter().filter(runs_there);
+    there.max_by_key(|pid| tree(*pid).len()).unwrap()
 }
 
 fn is_alive(pid: u32) -> bool {
