@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -25,6 +26,8 @@ def lacks() -> str | None:
     """Return the program that is missing for any measurement; None if none is missing."""
     if not nginx_program():
         return "nginx is missing: run `make peer-wrk`"
+    if not shutil.which("openssl"):
+        return "openssl is missing, which makes nginx's certificate: run `make peer-wrk`"
     return None if LOADGEN.path() else "loadgen is not built: run `make build`"
 
 
