@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 
-from bench.loads import ENOUGH
+from bench.loads import ENOUGH_CONNECTIONS, ENOUGH_REQUESTS
 from bench.plan import Plan
 from bench.process import ROOT, Failed
 from bench.results import Comparison, Ratio, Runs, Sample, cost, failures, middle, paired
@@ -58,9 +58,9 @@ Figures from other machines differ; ratios differ less.
 - nginx also counts the connections. Tools that try the server with one connection before the load,
   as loadgen and wrk do, open one more than requested. A note names tools that open still more.
 - Memory is the peak resident memory; for a tool with several processes, the sum of their peaks.
-- A run fails if the tool fails, if the tool opens fewer than {enough} % of its connections, or, in
-  the open model, if the tool sends fewer than {enough} % of the requests. The open model opens as
-  many connections as the rate needs.
+- A run fails if the tool fails, if the tool opens fewer than {connections} % of its connections, or,
+  in the open model, if the tool sends fewer than {requests} % of the requests. The open model may open
+  fewer connections, because the rate decides how many it needs.
 - The latencies of the open model are what each tool reports itself, from the planned time of each
   request. Latencies that include the tool's own delay are the tool's fault, not nginx's.
 - loadgen compares each response with the expectations of its scenario: the status and one JSON
@@ -89,7 +89,8 @@ def page(plan: Plan, machine: str, comparisons: Sequence[Comparison]) -> str:
         passes="One pass" if plan.passes == 1 else f"{plan.passes} passes",
         number=plan.passes,
         seconds=plan.seconds,
-        enough=round(100 * ENOUGH),
+        connections=round(100 * ENOUGH_CONNECTIONS),
+        requests=round(100 * ENOUGH_REQUESTS),
         tables=report(plan, comparisons),
         commands=_commands(plan, comparisons),
     )

@@ -25,7 +25,7 @@ def built() -> Path:
 
 
 # Values in the arguments of tools, as readers see them: an address, numbers, and a folder of each run.
-SHOWN = {"url": "URL", "users": "N", "connections": "N", "streams": "M", "rate": "R", "seconds": "S", "out": "DIR"}
+SHOWN = {"url": "URL", "users": "N", "connections": "N", "streams": "M", "rate": "RATE", "seconds": "S", "out": "DIR"}
 
 
 @dataclass(frozen=True)
