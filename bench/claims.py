@@ -34,7 +34,7 @@ def of_zrk(folder: Path) -> Latency | None:
 
 
 def of_oha(folder: Path) -> Latency | None:
-    """Read the JSON of oha. Its latencies are in seconds."""
+    """Read the JSON of oha: latencies in seconds, from the moment at which oha's timer fired."""
     return _of(_last_document(folder)["latencyPercentiles"], "p50", "p99", unit_us=1e6)
 
 

@@ -61,8 +61,10 @@ Figures from other machines differ; ratios differ less.
 - A run fails if the tool fails, if the tool opens fewer than {connections} % of its connections, or,
   in the open model, if the tool sends fewer than {requests} % of the requests. The open model may open
   fewer connections, because the rate decides how many it needs.
-- The latencies of the open model are what each tool reports itself, from the planned time of each
-  request. Latencies that include the tool's own delay are the tool's fault, not nginx's.
+- The latencies of the open model are what each tool reports itself. loadgen, wrk2 and zrk measure from
+  the planned time of each request, so that their own delay counts. oha measures from the moment at
+  which its timer fired. The timers of wrk2 and oha count in milliseconds: both tools send several
+  requests at once, late, which costs less CPU time than a wake-up for each request.
 - loadgen compares each response with the expectations of its scenario: the status and one JSON
   value; in the row with four expectations, the status and three JSON values. The peers check
   nothing.
