@@ -11,7 +11,7 @@ async def app(
     receive: Callable[[], Awaitable[dict[str, Any]]],
     send: Callable[[dict[str, Any]], Awaitable[None]],
 ) -> None:
-    global seen  # noqa: PLW0603
+    global seen
     if scope["type"] == "lifespan":
         while True:
             message = await receive()
