@@ -51,6 +51,10 @@ pub struct Summary {
     pub body_bytes: Option<BodySizes>,
     /// Latency of the expected responses in µs, measured from the planned send time.
     pub latency_us: LatencySummary,
+    /// Time from the planned send to the first byte of the expected responses, in µs. Empty in
+    /// records of earlier versions.
+    #[serde(default)]
+    pub ttfb_us: LatencySummary,
     /// Latency of the expected responses in µs, measured from the actual send time. Equals
     /// `latency_us` in the closed model.
     pub service_us: LatencySummary,
@@ -102,6 +106,7 @@ impl Summary {
             failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
             body_bytes: counts.bodies,
+            ttfb_us: LatencySummary::from(counts.ttfb()),
             // In the closed model, a request is planned for the moment of its send.
             service_us: if counts.service.is_empty() {
                 latency.clone()

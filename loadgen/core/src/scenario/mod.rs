@@ -72,7 +72,7 @@ pub use placeholder::TemplateError;
 pub use proof::{Claim, Proof};
 pub use rows::{Cells, Order, Rows};
 pub use template::Template;
-pub use threshold::{Comparison, Metric, Of, Threshold, Used};
+pub use threshold::{Comparison, Metric, Of, Statistic, Threshold, Timing, Used};
 pub use tls::Tls;
 
 /// Reads and checks a scenario file for inspection, without environment

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::steps::{Tally, counters, of_group, together};
 use crate::measure::{Counts, Latencies};
 use crate::record::{FailedBy, ThresholdRecord};
-use crate::scenario::{Flow, Metric, Of, Scenario, Threshold};
+use crate::scenario::{Flow, Metric, Of, Scenario, Statistic, Threshold, Timing};
 
 /// Counts by which one target is judged. They include requests that were in flight at the end: see
 /// [`Tally::with_cut`].
@@ -140,9 +140,7 @@ fn measured(
     let counted = |name: &String| Some(*counters(&scenario.steps, &tally.steps).get(name)? as f64);
     let per_second = |n: f64| if held.is_zero() { 0.0 } else { n / held.as_secs_f64() };
     match &threshold.metric {
-        Metric::Percentile(_) | Metric::Mean | Metric::Max => {
-            latency(&threshold.metric, &of.answered)
-        }
+        Metric::Time(timing, statistic) => time(times(*timing, &of), *statistic),
         Metric::ErrorRate => (of.requests() > 0).then(|| of.error_rate()),
         Metric::Rate => Some(per_second(of.answered.len() as f64)),
         Metric::Unsent => Some(of.unsent as f64),
@@ -153,12 +151,18 @@ fn measured(
     }
 }
 
-fn latency(metric: &Metric, answered: &Latencies) -> Option<f64> {
-    match metric {
-        Metric::Percentile(percent) => answered.quantile(percent / 100.0).map(|us| us as f64),
-        Metric::Mean => answered.mean(),
-        Metric::Max => answered.max().map(|us| us as f64),
-        _ => None,
+fn times(timing: Timing, of: &Counts) -> &Latencies {
+    match timing {
+        Timing::Latency => &of.answered,
+        Timing::FirstByte => of.ttfb(),
+    }
+}
+
+fn time(of: &Latencies, statistic: Statistic) -> Option<f64> {
+    match statistic {
+        Statistic::Percentile(percent) => of.quantile(percent / 100.0).map(|us| us as f64),
+        Statistic::Mean => of.mean(),
+        Statistic::Max => of.max().map(|us| us as f64),
     }
 }
 
@@ -178,15 +182,15 @@ fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Opti
             let in_flight = of.failed_late.saturating_add(of.unanswered);
             (in_flight > 0).then(|| of.error_rate_with_in_flight())
         }
-        metric @ (Metric::Percentile(_) | Metric::Mean | Metric::Max) if of.unanswered > 0 => {
-            let mut answered = of.answered;
+        Metric::Time(timing, statistic) if of.unanswered > 0 => {
+            let mut times = times(*timing, &of).clone();
             if measures_iterations(threshold, scenario) {
                 for (flow, counts) in scenario.flows.iter().zip(&tally.flows) {
                     if is_about_flow(threshold, flow) && counts.unanswered > 0 {
-                        answered.record_n(longest(flow, scenario, tally), counts.unanswered);
+                        times.record_n(longest(flow, scenario, tally), counts.unanswered);
                     }
                 }
-                return latency(metric, &answered);
+                return time(&times, *statistic);
             }
             let steps = scenario.steps.iter().zip(&tally.steps).enumerate();
             for (_, (step, counts)) in steps.filter(|(i, _)| is_about(threshold, scenario, *i)) {
@@ -194,10 +198,10 @@ fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Opti
                 // send.
                 let delay = Duration::from_micros(counts.delay.max().unwrap_or(0));
                 if counts.unanswered > 0 {
-                    answered.record_n(step.timeout + delay, counts.unanswered);
+                    times.record_n(step.timeout + delay, counts.unanswered);
                 }
             }
-            latency(metric, &answered)
+            time(&times, *statistic)
         }
         _ => None,
     }

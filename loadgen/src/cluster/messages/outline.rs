@@ -46,6 +46,7 @@ struct Histograms(usize);
 #[derive(Deserialize)]
 struct Counts {
     answered: IsFilled,
+    first_byte: IsFilled,
     service: IsFilled,
     delay: IsFilled,
     failed: IsFilled,
@@ -66,11 +67,10 @@ impl<'de> Deserialize<'de> for Histograms {
                 mut steps: A,
             ) -> Result<Histograms, A::Error> {
                 let mut histograms = 0;
-                while let Some(Counts { answered, service, delay, failed }) =
-                    steps.next_element()?
-                {
-                    let filled = [answered, service, delay, failed].into_iter().filter(|h| h.0);
-                    histograms += filled.count();
+                while let Some(counts) = steps.next_element::<Counts>()? {
+                    let Counts { answered, first_byte, service, delay, failed } = counts;
+                    let all = [answered, first_byte, service, delay, failed];
+                    histograms += all.iter().filter(|histogram| histogram.0).count();
                 }
                 Ok(Histograms(histograms))
             }

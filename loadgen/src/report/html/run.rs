@@ -16,6 +16,7 @@ use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::containers::containers;
+use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::postgres;
@@ -42,6 +43,7 @@ pub fn run(record: &RunRecord) -> String {
             (ranking(record))
             (matrix::matrix(record))
             (iterations(&targets))
+            (first_bytes(&targets))
             (staged(record))
             (chooser(&charts))
             @for (title, percentiles, numbers) in &steps {
@@ -181,6 +183,21 @@ fn iterations(targets: &[&TargetRecord]) -> Markup {
             section {
                 h2 id="iterations" { "Iterations" }
                 (table(&called, flows::LEGEND, &columns, &named_rows(&rows)))
+            }
+        }
+    }
+}
+
+/// Shows the times to the first byte; nothing if they tell no more than the latency.
+fn first_bytes(targets: &[&TargetRecord]) -> Markup {
+    let rows = first_byte::rows(targets.iter().copied());
+    let columns = first_byte::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
+    let called = Called::Heading("ttfb");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="ttfb" { "Time to first byte" }
+                (table(&called, first_byte::LEGEND, &columns, &named_rows(&rows)))
             }
         }
     }

@@ -11,6 +11,7 @@ pub(super) mod curves;
 pub(super) mod degraded;
 pub(super) mod efficiency;
 pub(super) mod experiment;
+pub(super) mod first_byte;
 pub(super) mod flows;
 pub(super) mod headline;
 pub(super) mod interval;

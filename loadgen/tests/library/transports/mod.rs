@@ -9,6 +9,7 @@ mod captures;
 mod case;
 mod connections;
 mod faults;
+mod first_byte;
 mod framing;
 mod requests;
 mod server;

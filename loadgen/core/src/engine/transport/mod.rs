@@ -11,6 +11,7 @@ mod reqwest;
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
+use std::time::Instant;
 
 pub use self::headers::Headers;
 use self::http1::Scratch;
@@ -125,6 +126,15 @@ impl Link<'_> {
         match self {
             Self::Http1(_) => {}
             Self::Reqwest(_) => reqwest::settle().await,
+        }
+    }
+
+    /// Time when the last exchange read the first byte of its answer; `None` if it read the whole
+    /// answer at once, and thus without a time of its own. `reqwest` tells when it has read the head.
+    pub fn first_byte(&self) -> Option<Instant> {
+        match self {
+            Self::Http1(link) => link.first_byte(),
+            Self::Reqwest(link) => link.first_byte(),
         }
     }
 

@@ -7,7 +7,7 @@ use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::flow::ITERATION;
 use crate::scenario::nearest::suggestion;
-use crate::scenario::threshold::{METRICS, Metric, Of, Threshold, parse_condition};
+use crate::scenario::threshold::{METRICS, Metric, Of, Statistic, Threshold, parse_condition};
 
 /// Names to which thresholds can refer. A list is `None`, and the check of its names is skipped, if
 /// other faults make the names unknown.
@@ -77,11 +77,11 @@ fn read_threshold(
     let at_key = |message: String, label: &str, help: String| {
         Fault::new(message).at(value.key_place.clone(), label).help(help)
     };
-    let Some((name, metric)) = Metric::split(value.key) else {
+    let Some((name, metric)) = split(value.key, known) else {
         faults.add(unknown_metric(value, known));
         return None;
     };
-    if let Metric::Percentile(percent) = metric
+    if let Metric::Time(_, Statistic::Percentile(percent)) = metric
         && !(percent > 0.0 && percent < 100.0)
     {
         let message =
@@ -106,13 +106,22 @@ fn read_threshold(
     read_condition(value, of, metric, faults)
 }
 
+/// Splits a key into a name and a metric. Of several possible splits, takes the first one whose name
+/// is a step, a flow or a group, and otherwise the first one: a step called `ttfb` keeps its `ttfb.p99`.
+fn split<'a>(key: &'a str, known: &Known<'_>) -> Option<(Option<&'a str>, Metric)> {
+    let is_known = |(name, _): &(Option<&str>, Metric)| {
+        name.is_some_and(|name| known.names().any(|it| it == name))
+    };
+    Metric::splits(key).find(is_known).or_else(|| Metric::splits(key).next())
+}
+
 /// Returns the counter metric of a key `counter.NAME`; `None` for any other key. Also returns
 /// `None` if NAME is no known counter, but the key is a metric of a step: `counter.p99` can be a
 /// metric of a step called `counter`.
 fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Metric> {
     let name = value.key.strip_prefix("counter.")?;
     let is_known = known.counters.is_some_and(|counters| counters.contains(&name));
-    if !is_known && Metric::split(value.key).is_some() {
+    if !is_known && Metric::splits(value.key).next().is_some() {
         return None;
     }
     if let Some(counters) = known.counters.filter(|_| !is_known) {

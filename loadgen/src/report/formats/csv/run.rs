@@ -35,58 +35,77 @@ pub(crate) fn run(record: &RunRecord) -> String {
         "memory_max_bytes",
     ];
     let last = ["kind", "stage", "stage_from", "stage_to"];
+    let times = ["ttfb_p50_us", "ttfb_p95_us", "ttfb_p99_us", "ttfb_max_us"];
     table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES).chain(&after).chain(&last))?;
+        let all = before.iter().chain(&LATENCIES).chain(&after).chain(&last).chain(&times);
+        writer.write_record(all)?;
         for (target, _) in ranked(record) {
             let none = || vec![String::new(); after.len()];
-            let mut write = |own: Vec<String>, of_target, kind, stage| {
+            let mut write = |own: Own, of_target, kind, stage| {
                 let first = [record.scenario.clone(), target.target.clone()];
                 let numbers = [target.server.workers, target.users].map(|n| n.to_string());
-                let parts = [first.to_vec(), numbers.to_vec(), own, of_target];
-                writer.write_record(parts.into_iter().flatten().chain(last_cells(kind, stage)))
+                let parts = [first.to_vec(), numbers.to_vec(), own.figures, of_target];
+                let cells = parts.into_iter().flatten().chain(last_cells(kind, stage));
+                writer.write_record(cells.chain(own.times))
             };
-            write(of_summary(&target.total), of_target(record, target), "all", None)?;
+            write(Own::of(&target.total), of_target(record, target), "all", None)?;
             for step in &target.steps {
-                write(of_summary(step), none(), "step", None)?;
+                write(Own::of(step), none(), "step", None)?;
             }
             for group in &target.groups {
-                write(of_summary(group), none(), "group", None)?;
+                write(Own::of(group), none(), "group", None)?;
             }
             for flow in &target.flows {
-                write(of_flow(flow), none(), "flow", None)?;
+                write(Own::of_flow(flow), none(), "flow", None)?;
             }
             for stage in &target.stages {
-                write(of_summary(&stage.total), none(), "stage", Some(stage))?;
+                write(Own::of(&stage.total), none(), "stage", Some(stage))?;
             }
         }
         Ok(())
     })
 }
 
-fn of_summary(summary: &Summary) -> Vec<String> {
-    let figures = [
-        summary.name.clone(),
-        summary.requests.to_string(),
-        summary.errors.to_string(),
-        summary.cancelled.to_string(),
-        summary.unsent.to_string(),
-        summary.rate_per_s.to_string(),
-        summary.bytes_per_s.to_string(),
-    ];
-    figures.into_iter().chain(latencies(&summary.latency_us)).collect()
+/// Cells of a row's own figures.
+struct Own {
+    figures: Vec<String>,
+    /// Times other than the latency.
+    times: [String; 4],
 }
 
-fn of_flow(flow: &FlowRecord) -> Vec<String> {
-    let figures = [
-        flow.name.clone(),
-        flow.iterations.to_string(),
-        flow.errors.to_string(),
-        flow.cancelled.to_string(),
-        String::new(),
-        flow.rate_per_s.to_string(),
-        String::new(),
-    ];
-    figures.into_iter().chain(latencies(&flow.latency_us)).collect()
+impl Own {
+    fn of(summary: &Summary) -> Self {
+        let figures = [
+            summary.name.clone(),
+            summary.requests.to_string(),
+            summary.errors.to_string(),
+            summary.cancelled.to_string(),
+            summary.unsent.to_string(),
+            summary.rate_per_s.to_string(),
+            summary.bytes_per_s.to_string(),
+        ];
+        let ttfb = &summary.ttfb_us;
+        Self {
+            figures: figures.into_iter().chain(latencies(&summary.latency_us)).collect(),
+            times: [ttfb.p50, ttfb.p95, ttfb.p99, ttfb.max].map(known),
+        }
+    }
+
+    fn of_flow(flow: &FlowRecord) -> Self {
+        let figures = [
+            flow.name.clone(),
+            flow.iterations.to_string(),
+            flow.errors.to_string(),
+            flow.cancelled.to_string(),
+            String::new(),
+            flow.rate_per_s.to_string(),
+            String::new(),
+        ];
+        Self {
+            figures: figures.into_iter().chain(latencies(&flow.latency_us)).collect(),
+            times: Default::default(),
+        }
+    }
 }
 
 fn last_cells(kind: &str, stage: Option<&StageResult>) -> [String; 4] {

@@ -4,6 +4,7 @@ use super::{escaped, list, sections, table, titled};
 use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
+use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
@@ -38,6 +39,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(proofs(record)),
         ),
         titled(&escaped(flows::LEGEND), flows(record)),
+        titled(&escaped(first_byte::LEGEND), first_bytes(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
@@ -48,6 +50,12 @@ pub(crate) fn run(record: &RunRecord) -> String {
 fn flows(record: &RunRecord) -> String {
     let rows = flows::rows(ranked(record).into_iter().map(|(target, _)| target));
     if rows.is_empty() { String::new() } else { table(&flows::HEADER, &rows) }
+}
+
+/// Returns the table of the times to the first byte; empty if they tell no more than the latency.
+fn first_bytes(record: &RunRecord) -> String {
+    let rows = first_byte::rows(ranked(record).into_iter().map(|(target, _)| target));
+    table(&first_byte::HEADER, &rows)
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

@@ -9,6 +9,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::containers::containers;
 use crate::report::words::efficiency::efficiency;
+use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
@@ -31,7 +32,13 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     let figures = match record.is_matrix() {
         true => matrix::table(record),
         false => {
-            let all = [table(record), flows(record), efficiency(record), postgres(record)];
+            let all = [
+                table(record),
+                flows(record),
+                first_bytes(record),
+                efficiency(record),
+                postgres(record),
+            ];
             all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
         }
     };
@@ -61,6 +68,15 @@ fn flows(record: &RunRecord) -> String {
         return String::new();
     }
     lay_out(&flows::HEADER, &rows) + "\n" + &wrap(" ", flows::LEGEND)
+}
+
+/// Returns the table of the times to the first byte; empty if they tell no more than the latency.
+fn first_bytes(record: &RunRecord) -> String {
+    let rows = first_byte::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&first_byte::HEADER, &rows) + "\n" + &wrap(" ", first_byte::LEGEND)
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

@@ -1,5 +1,6 @@
 //! The `http1` transport: one connection per user, kept alive (RFC 9112).
 
+mod first_byte;
 mod request;
 mod response;
 mod scratch;
@@ -11,12 +12,14 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
+use self::first_byte::FirstByte;
 use self::request::{Buffers, Message};
 #[cfg(any(test, fuzzing))]
 pub use self::response::fuzzing::read_foreign;
@@ -124,12 +127,14 @@ pub struct Link<'a> {
     /// Whether all headers are kept, also those that nothing reads.
     samples: bool,
     reader: Reader,
+    first_byte: FirstByte,
 }
 
 impl<'a> Link<'a> {
     pub fn new(shared: &'a Http1, user: u32) -> Self {
         let (buffers, reader) = (Buffers::default(), Reader::default());
-        Self { shared, user, idle: None, buffers, index: 0, samples: false, reader }
+        let first_byte = FirstByte::default();
+        Self { shared, user, idle: None, buffers, index: 0, samples: false, reader, first_byte }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
@@ -147,8 +152,13 @@ impl<'a> Link<'a> {
         self.reader.bytes()
     }
 
+    pub fn first_byte(&self) -> Option<Instant> {
+        self.first_byte.at(&self.reader)
+    }
+
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.reader.begin(step.method == Method::HEAD);
+        self.first_byte = FirstByte::default();
         let headers = self.samples || reads_headers(step);
         if headers {
             self.reader.keep_head();
@@ -159,8 +169,8 @@ impl<'a> Link<'a> {
             None => (Box::pin(self.shared.connection(self.user)).await?, true),
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
-        let mut exchange =
-            Exchange { stream, request, broken: false, reader: &mut self.reader, step };
+        let (reader, first_byte) = (&mut self.reader, &mut self.first_byte);
+        let mut exchange = Exchange { stream, request, broken: false, reader, first_byte, step };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
         let Progress::Whole { body, keep_alive } = progress else {
@@ -200,6 +210,7 @@ struct Exchange<'a> {
     /// Whether the server accepts no more of the request. An answer may nevertheless arrive.
     broken: bool,
     reader: &'a mut Reader,
+    first_byte: &'a mut FirstByte,
     step: &'a Step,
 }
 
@@ -226,7 +237,7 @@ impl Exchange<'_> {
                 Err(e) => Err(Failure::new(ErrorKind::Reset, e.to_string())),
             };
             match progress {
-                Ok(Progress::Partial) => {}
+                Ok(Progress::Partial) => self.first_byte.note(self.reader),
                 Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
                 Err(failure) => return Poll::Ready(Err(failure)),
             }

@@ -6,6 +6,7 @@ mod tls;
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Instant;
 use std::{io, mem};
 
 use bytes::Bytes;
@@ -78,6 +79,8 @@ pub struct Link<'a> {
     answered: u64,
     request: Request,
     received: u64,
+    /// Time when the head of the last answer was read; `None` if none came.
+    headed: Option<Instant>,
     kept: Vec<u8>,
     /// Headers of the last answer, if they are kept.
     headers: HeaderMap,
@@ -103,6 +106,7 @@ impl<'a> Link<'a> {
             answered: 0,
             request: Request::default(),
             received: 0,
+            headed: None,
             kept: Vec::new(),
             headers: HeaderMap::new(),
             least: Keep::default(),
@@ -131,8 +135,13 @@ impl<'a> Link<'a> {
         self.received
     }
 
+    pub fn first_byte(&self) -> Option<Instant> {
+        self.headed
+    }
+
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.received = 0;
+        self.headed = None;
         self.kept.clear();
         let client = match &self.client {
             Some(client) => client,
@@ -149,6 +158,7 @@ impl<'a> Link<'a> {
             builder = builder.body(body.clone());
         }
         let mut response = builder.send().await.map_err(|e| failure(&e))?;
+        self.headed = Some(Instant::now());
         let opened = self.opened.count();
         if opened > self.answered {
             self.answered = opened;

@@ -32,6 +32,8 @@ const MOST_TRAILERS: usize = 100;
 pub struct Reader {
     state: State,
     no_body: bool,
+    /// Number of interim responses (1xx) before the answer.
+    interim: u32,
     /// The incomplete head, chunk size line, chunk end or trailers, until the rest arrives.
     pending: Vec<u8>,
     minor: u8,
@@ -83,6 +85,7 @@ impl Reader {
     pub fn begin(&mut self, no_body: bool) {
         self.state = State::Head;
         self.no_body = no_body;
+        self.interim = 0;
         self.pending.clear();
         self.bytes = 0;
         self.keep = Keep::Nothing;
@@ -111,6 +114,13 @@ impl Reader {
     /// Returns whether the body that is kept has a `content-encoding`. If so, the head is kept, too.
     pub fn is_encoded(&self) -> bool {
         self.encoded
+    }
+
+    /// Returns the number of interim responses (1xx) so far, if a byte of the next response has been
+    /// read: of the answer, unless that one is interim, too.
+    pub fn begun(&self) -> Option<u32> {
+        let has_begun = self.state != State::Head || !self.pending.is_empty();
+        has_begun.then_some(self.interim)
     }
 
     /// Returns the HTTP version. Valid once the head is read.
@@ -256,6 +266,8 @@ impl Reader {
                         Framing::Chunked => State::ChunkSize,
                         Framing::UntilClose => State::UntilClose,
                     };
+                } else {
+                    self.interim = self.interim.saturating_add(1);
                 }
                 Ok(Some(length))
             }
