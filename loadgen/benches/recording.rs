@@ -24,6 +24,7 @@ fn outcome<'a>(start: Instant, us: u64) -> Outcome<'a> {
         done: start + Duration::from_micros(us),
         bytes: 100,
         ending: Ending::Answered,
+        stream: None,
         counters: &[],
     }
 }

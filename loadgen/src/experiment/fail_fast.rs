@@ -147,6 +147,7 @@ fn can_tell(threshold: &Threshold, moment: Moment, scenario: &Scenario, counts: 
         Metric::Time(_, Statistic::Mean)
         | Metric::ErrorRate
         | Metric::Rate
+        | Metric::EventRate
         | Metric::CounterRate(_) => moment == Moment::Round,
         // No threshold has this metric.
         Metric::Used(_) => false,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::body_sizes::BodySizes;
 use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
+use super::streams::StreamCounts;
 
 /// Results of the requests of one step of a scenario, or of the iterations of one flow, over any part
 /// of a run. Fields say "request" for both. Each request is in
@@ -52,6 +53,8 @@ pub struct Counts {
     pub bodies: Option<BodySizes>,
     /// Sum of each counter of the step, in the step's order; empty until a counter is read.
     pub counters: Vec<u64>,
+    /// Events of the streams in expected responses; `None` without a stream.
+    pub stream: Option<Box<StreamCounts>>,
 }
 
 impl Counts {
@@ -67,6 +70,9 @@ impl Counts {
             Ending::Answered => {
                 self.answer(latency, outcome);
                 self.bodies = Some(BodySizes::with(self.bodies, outcome.bytes));
+                if outcome.stream.is_some() {
+                    self.stream.get_or_insert_default().record(outcome);
+                }
                 if let Some(sent) = outcome.sent {
                     self.service.record(outcome.done.saturating_duration_since(sent));
                 }
@@ -120,6 +126,9 @@ impl Counts {
             self.bodies = Some(BodySizes::both(self.bodies, theirs));
         }
         self.add_counters(&other.counters);
+        if let Some(stream) = &other.stream {
+            self.stream.get_or_insert_default().merge(stream);
+        }
     }
 
     /// Returns the times from the planned send to the first byte of the expected responses.
@@ -225,6 +234,7 @@ mod tests {
                 done: at(*us),
                 bytes: 0,
                 ending: Ending::Answered,
+                stream: None,
                 counters: &[],
             };
             counts.record(&outcome, outcome.ending);

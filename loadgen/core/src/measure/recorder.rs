@@ -186,6 +186,7 @@ mod tests {
             done,
             bytes: 10,
             ending,
+            stream: None,
             counters: &[],
         }
     }

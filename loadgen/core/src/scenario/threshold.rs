@@ -48,6 +48,8 @@ pub enum Metric {
     ErrorRate,
     /// Expected answers per second.
     Rate,
+    /// Events per second, in the streams of expected answers.
+    EventRate,
     /// Number of requests planned in the open model but not sent, because no user was free.
     Unsent,
     /// Sum of the counter of this name, over all steps that read the counter.
@@ -67,6 +69,10 @@ pub enum Timing {
     Latency,
     /// Time from the planned send to the first byte of the answer.
     FirstByte,
+    /// Time from the planned send to the first event of a stream.
+    FirstEvent,
+    /// Time between successive events of a stream.
+    Gap,
 }
 
 impl Timing {
@@ -75,6 +81,8 @@ impl Timing {
         match self {
             Self::Latency => "",
             Self::FirstByte => "ttfb.",
+            Self::FirstEvent => "first_event.",
+            Self::Gap => "gap.",
         }
     }
 }
@@ -166,7 +174,7 @@ pub enum Comparison {
 }
 
 /// Metrics to suggest for an unknown metric.
-pub(super) const METRICS: [&str; 12] = [
+pub(super) const METRICS: [&str; 15] = [
     "p50",
     "p90",
     "p95",
@@ -175,8 +183,11 @@ pub(super) const METRICS: [&str; 12] = [
     "mean",
     "max",
     "ttfb.p99",
+    "first_event.p99",
+    "gap.p99",
     "error_rate",
     "rate",
+    "event_rate",
     "unsent",
     "counter.NAME",
 ];
@@ -222,9 +233,11 @@ impl Metric {
         match text {
             "error_rate" => Some(Self::ErrorRate),
             "rate" => Some(Self::Rate),
+            "event_rate" => Some(Self::EventRate),
             "unsent" => Some(Self::Unsent),
             _ => {
-                let timings = [Timing::FirstByte, Timing::Latency];
+                let timings = [Timing::FirstByte, Timing::FirstEvent, Timing::Gap, Timing::Latency];
+                // The latency has no prefix.
                 let (timing, statistic) = timings
                     .into_iter()
                     .find_map(|it| Some((it, text.strip_prefix(it.prefix())?)))?;
@@ -245,12 +258,23 @@ impl Metric {
         whole.into_iter().chain(split)
     }
 
+    /// Returns whether only responses have this metric, and not whole iterations.
+    pub(super) fn is_of_response(&self) -> bool {
+        self.is_of_stream() || matches!(self, Self::Time(Timing::FirstByte, _) | Self::Unsent)
+    }
+
+    /// Returns whether only a stream has this metric.
+    #[must_use]
+    pub fn is_of_stream(&self) -> bool {
+        matches!(self, Self::Time(Timing::FirstEvent | Timing::Gap, _) | Self::EventRate)
+    }
+
     /// Returns an example of a condition, for help texts.
     pub(super) fn example(&self) -> &'static str {
         match self {
             Self::Time(..) => "\"< 100ms\"",
             Self::ErrorRate => "\"< 1%\"",
-            Self::Rate => "\"> 500\"",
+            Self::Rate | Self::EventRate => "\"> 500\"",
             Self::Unsent => "\"<= 0\"",
             Self::Counter(_) => "\"> 1000\"",
             Self::CounterRate(_) => "\"> 1000/s\"",
@@ -275,6 +299,7 @@ impl Metric {
             Self::Time(..) => parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6),
             Self::ErrorRate => parse_percentage(text),
             Self::Rate => parse_number(text, "requests per second"),
+            Self::EventRate => parse_number(text, "events per second"),
             Self::Counter(_) => parse_number(text, "counted items"),
             Self::CounterRate(_) => parse_number(text, "counted items per second"),
             // More than one core is more than 100 %.
@@ -303,6 +328,7 @@ impl fmt::Display for Metric {
             Self::Time(timing, statistic) => write!(f, "{}{statistic}", timing.prefix()),
             Self::ErrorRate => f.write_str("error_rate"),
             Self::Rate => f.write_str("rate"),
+            Self::EventRate => f.write_str("event_rate"),
             Self::Unsent => f.write_str("unsent"),
             Self::Used(used) => f.write_str(used.name()),
             Self::Counter(name) | Self::CounterRate(name) => write!(f, "counter.{name}"),
@@ -375,7 +401,7 @@ mod tests {
         }
         let both = [(None, ttfb), (Some("ttfb"), time(Statistic::Max))];
         assert!(Metric::splits("ttfb.max").eq(both), "a metric, or a step of this name");
-        for key in ["ttfb.p99.9", "ttfb.mean", "p50"] {
+        for key in ["ttfb.p99.9", "first_event.mean", "gap.max", "event_rate", "p50"] {
             assert_eq!(Metric::parse(key).unwrap().to_string(), key);
         }
     }

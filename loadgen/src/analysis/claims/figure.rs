@@ -19,6 +19,11 @@ fn figure(round: &RoundRecord, metric: &Metric) -> Option<f64> {
     match metric {
         Metric::Time(Timing::Latency, statistic) => time(&total.latency_us, *statistic),
         Metric::Time(Timing::FirstByte, statistic) => time(&total.ttfb_us, *statistic),
+        Metric::Time(Timing::FirstEvent, statistic) => {
+            time(&total.stream.as_ref()?.first_event_us, *statistic)
+        }
+        Metric::Time(Timing::Gap, statistic) => time(&total.stream.as_ref()?.gap_us, *statistic),
+        Metric::EventRate => Some(total.stream.as_ref()?.events_per_s),
         Metric::Rate => Some(total.rate_per_s),
         Metric::ErrorRate => {
             (total.requests > 0).then(|| total.errors as f64 / total.requests as f64)
@@ -70,7 +75,7 @@ pub(super) fn is_memory(metric: &Metric) -> bool {
 /// Returns whether a higher figure of this metric is better.
 #[must_use]
 pub fn is_better_higher(metric: &Metric) -> bool {
-    matches!(metric, Metric::Rate | Metric::CounterRate(_) | Metric::Counter(_))
+    matches!(metric, Metric::Rate | Metric::EventRate | Metric::CounterRate(_) | Metric::Counter(_))
 }
 
 /// Returns the unit in which people read figures of this metric, and the factor from the metric's
@@ -80,7 +85,7 @@ pub fn unit(metric: &Metric) -> (&'static str, f64) {
     match metric {
         Metric::Time(..) => ("ms", 1e-3),
         Metric::ErrorRate => ("%", 100.0),
-        Metric::Rate | Metric::CounterRate(_) => ("/s", 1.0),
+        Metric::Rate | Metric::EventRate | Metric::CounterRate(_) => ("/s", 1.0),
         Metric::Used(Used::Cpu) => ("% of a core", 1.0),
         Metric::Used(Used::CpuPerRequest) => ("µs", 1.0),
         Metric::Used(Used::Memory | Used::MemoryIdle) => ("MB", 1e-6),

@@ -1,9 +1,10 @@
 //! Compares measurements with the thresholds.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::steps::{Tally, counters, of_group, together};
-use crate::measure::{Counts, Latencies};
+use crate::measure::{Counts, Latencies, StreamCounts};
 use crate::record::{FailedBy, ThresholdRecord};
 use crate::scenario::{Flow, Metric, Of, Scenario, Statistic, Threshold, Timing};
 
@@ -140,7 +141,8 @@ fn measured(
     let counted = |name: &String| Some(*counters(&scenario.steps, &tally.steps).get(name)? as f64);
     let per_second = |n: f64| if held.is_zero() { 0.0 } else { n / held.as_secs_f64() };
     match &threshold.metric {
-        Metric::Time(timing, statistic) => time(times(*timing, &of), *statistic),
+        Metric::Time(timing, statistic) => time(&times(*timing, &of), *statistic),
+        Metric::EventRate => Some(per_second(of.stream.map_or(0, |stream| stream.events) as f64)),
         Metric::ErrorRate => (of.requests() > 0).then(|| of.error_rate()),
         Metric::Rate => Some(per_second(of.answered.len() as f64)),
         Metric::Unsent => Some(of.unsent as f64),
@@ -151,10 +153,16 @@ fn measured(
     }
 }
 
-fn times(timing: Timing, of: &Counts) -> &Latencies {
+/// Returns all times of a kind; none for times of events without a stream.
+fn times(timing: Timing, of: &Counts) -> Cow<'_, Latencies> {
+    let of_stream = |times: fn(&StreamCounts) -> &Latencies| {
+        of.stream.as_deref().map(times).map_or_else(Cow::default, Cow::Borrowed)
+    };
     match timing {
-        Timing::Latency => &of.answered,
-        Timing::FirstByte => of.ttfb(),
+        Timing::Latency => Cow::Borrowed(&of.answered),
+        Timing::FirstByte => Cow::Borrowed(of.ttfb()),
+        Timing::FirstEvent => of_stream(|stream| &stream.first_event),
+        Timing::Gap => of_stream(|stream| &stream.gaps),
     }
 }
 
@@ -183,7 +191,7 @@ fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Opti
             (in_flight > 0).then(|| of.error_rate_with_in_flight())
         }
         Metric::Time(timing, statistic) if of.unanswered > 0 => {
-            let mut times = times(*timing, &of).clone();
+            let mut times = times(*timing, &of).into_owned();
             if measures_iterations(threshold, scenario) {
                 for (flow, counts) in scenario.flows.iter().zip(&tally.flows) {
                     if is_about_flow(threshold, flow) && counts.unanswered > 0 {
@@ -197,7 +205,8 @@ fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Opti
                 // Latency counts from the planned send, and the timeout counts from the actual
                 // send.
                 let delay = Duration::from_micros(counts.delay.max().unwrap_or(0));
-                if counts.unanswered > 0 {
+                let is_measured = step.expect.stream.is_some() || !threshold.metric.is_of_stream();
+                if counts.unanswered > 0 && is_measured {
                     times.record_n(step.timeout + delay, counts.unanswered);
                 }
             }

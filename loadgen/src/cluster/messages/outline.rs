@@ -50,6 +50,13 @@ struct Counts {
     service: IsFilled,
     delay: IsFilled,
     failed: IsFilled,
+    stream: Option<Stream>,
+}
+
+#[derive(Deserialize)]
+struct Stream {
+    first_event: IsFilled,
+    gaps: IsFilled,
 }
 
 struct IsFilled(bool);
@@ -68,9 +75,10 @@ impl<'de> Deserialize<'de> for Histograms {
             ) -> Result<Histograms, A::Error> {
                 let mut histograms = 0;
                 while let Some(counts) = steps.next_element::<Counts>()? {
-                    let Counts { answered, first_byte, service, delay, failed } = counts;
-                    let all = [answered, first_byte, service, delay, failed];
-                    histograms += all.iter().filter(|histogram| histogram.0).count();
+                    let Counts { answered, first_byte, service, delay, failed, stream } = counts;
+                    let all = [answered, first_byte, service, delay, failed].into_iter();
+                    let of_stream = stream.into_iter().flat_map(|it| [it.first_event, it.gaps]);
+                    histograms += all.chain(of_stream).filter(|histogram| histogram.0).count();
                 }
                 Ok(Histograms(histograms))
             }

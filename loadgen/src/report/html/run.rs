@@ -24,6 +24,7 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
 use crate::report::words::stages::{StagesOf, legend, stages};
+use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 
@@ -43,6 +44,7 @@ pub fn run(record: &RunRecord) -> String {
             (ranking(record))
             (matrix::matrix(record))
             (iterations(&targets))
+            (streams(&targets))
             (first_bytes(&targets))
             (staged(record))
             (chooser(&charts))
@@ -183,6 +185,21 @@ fn iterations(targets: &[&TargetRecord]) -> Markup {
             section {
                 h2 id="iterations" { "Iterations" }
                 (table(&called, flows::LEGEND, &columns, &named_rows(&rows)))
+            }
+        }
+    }
+}
+
+/// Shows the events of streams; nothing without streams.
+fn streams(targets: &[&TargetRecord]) -> Markup {
+    let rows = streams::rows(targets.iter().copied());
+    let columns = streams::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
+    let called = Called::Heading("streams");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="streams" { "Streams" }
+                (table(&called, streams::LEGEND, &columns, &named_rows(&rows)))
             }
         }
     }

@@ -25,6 +25,7 @@ pub(super) mod results;
 pub(super) mod rows;
 pub(super) mod searched;
 pub(super) mod stages;
+pub(super) mod streams;
 pub(super) mod thresholds;
 pub(super) mod warnings;
 pub(super) mod workers;

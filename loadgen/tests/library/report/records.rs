@@ -149,6 +149,7 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         service_us: latency.clone(),
         delay_us: LatencySummary::from(&Latencies::default()),
         failed_us: latency.clone(),
+        stream: None,
         latency_us: latency,
     }
 }

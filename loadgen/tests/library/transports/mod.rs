@@ -13,3 +13,4 @@ mod first_byte;
 mod framing;
 mod requests;
 mod server;
+mod streams;

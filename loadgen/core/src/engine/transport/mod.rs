@@ -21,7 +21,8 @@ pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};
 use crate::engine::content_encoding::{Encoded, Undecodable};
-use crate::measure::{Connections, ErrorKind};
+use crate::engine::stream::Streamed;
+use crate::measure::{Connections, ErrorKind, StreamTimes};
 use crate::scenario::{Data, Step, TransportKind};
 
 /// Value of the `user-agent` header, unless the step sets the header.
@@ -138,6 +139,15 @@ impl Link<'_> {
         }
     }
 
+    /// Times of the events that the last exchange has read; `None` if its step expects no stream.
+    pub fn stream_times(&self, step: &Step) -> Option<StreamTimes<'_>> {
+        step.expect.stream.as_ref()?;
+        match self {
+            Self::Http1(link) => link.stream_times(),
+            Self::Reqwest(link) => link.stream_times(),
+        }
+    }
+
     /// Number of body bytes that the last exchange has read, even if the exchange was cut short.
     pub fn received(&self) -> u64 {
         match self {
@@ -158,6 +168,8 @@ pub struct Answer<'a> {
     pub body: Body<'a>,
     /// Encoding of the body; `None` for a plain body, and for a body of which nothing is kept.
     pub encoding: Option<Box<Encoded>>,
+    /// What came of the stream; `None` if the step expects no stream. Empty for an unexpected status.
+    pub streamed: Option<Streamed>,
 }
 
 impl Answer<'_> {

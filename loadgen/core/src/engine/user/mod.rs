@@ -226,6 +226,7 @@ impl<'a> User<'a> {
             done: self.now,
             bytes: 0,
             ending,
+            stream: None,
             counters: &[],
         });
     }
@@ -333,6 +334,7 @@ impl<'a> User<'a> {
             done: self.now,
             bytes,
             ending,
+            stream: self.link.stream_times(&self.shared.plan.scenario.steps[step]),
             counters: &self.counters,
         };
         match self.alarm.has_grace() {

@@ -20,6 +20,8 @@ pub(super) struct Known<'a> {
     pub groups: Option<&'a [&'a str]>,
     /// Names of all counters.
     pub counters: Option<&'a [&'a str]>,
+    /// Whether a step expects a stream.
+    pub has_stream: Option<bool>,
 }
 
 impl Known<'_> {
@@ -98,10 +100,14 @@ fn read_threshold(
         faults.add(at_key(message, "unknown name", help));
         return None;
     };
-    if matches!((&of, &metric), (Of::Flow(_) | Of::Iterations, Metric::Unsent)) {
-        let message = "`unsent` counts requests, not iterations";
-        let help = "write unsent = \"<= 0\" for all steps".to_owned();
-        faults.add(at_key(message.to_owned(), "not of a flow", help));
+    if metric.is_of_response() && matches!(of, Of::Flow(_) | Of::Iterations) {
+        let message = format!("`{metric}` is about requests, not iterations");
+        let help = format!("write \"{metric}\" = {} for all steps", metric.example());
+        faults.add(at_key(message, "not of a flow", help));
+    } else if metric.is_of_stream() && known.has_stream == Some(false) {
+        let message = format!("`{metric}` is about streams, and no step expects a stream");
+        let help = "add expect = { stream = true } to a step".to_owned();
+        faults.add(at_key(message, "no stream", help));
     }
     read_condition(value, of, metric, faults)
 }

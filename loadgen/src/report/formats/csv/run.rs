@@ -35,9 +35,8 @@ pub(crate) fn run(record: &RunRecord) -> String {
         "memory_max_bytes",
     ];
     let last = ["kind", "stage", "stage_from", "stage_to"];
-    let times = ["ttfb_p50_us", "ttfb_p95_us", "ttfb_p99_us", "ttfb_max_us"];
     table(|writer| {
-        let all = before.iter().chain(&LATENCIES).chain(&after).chain(&last).chain(&times);
+        let all = before.iter().chain(&LATENCIES).chain(&after).chain(&last).chain(&TIMES);
         writer.write_record(all)?;
         for (target, _) in ranked(record) {
             let none = || vec![String::new(); after.len()];
@@ -66,11 +65,28 @@ pub(crate) fn run(record: &RunRecord) -> String {
     })
 }
 
+/// Columns of times other than the latency, and of streams.
+const TIMES: [&str; 13] = [
+    "ttfb_p50_us",
+    "ttfb_p95_us",
+    "ttfb_p99_us",
+    "ttfb_max_us",
+    "events",
+    "events_per_s",
+    "first_event_p50_us",
+    "first_event_p99_us",
+    "first_event_max_us",
+    "gap_p50_us",
+    "gap_p95_us",
+    "gap_p99_us",
+    "gap_max_us",
+];
+
 /// Cells of a row's own figures.
 struct Own {
     figures: Vec<String>,
-    /// Times other than the latency.
-    times: [String; 4],
+    /// Cells of [`TIMES`].
+    times: Vec<String>,
 }
 
 impl Own {
@@ -85,9 +101,10 @@ impl Own {
             summary.bytes_per_s.to_string(),
         ];
         let ttfb = &summary.ttfb_us;
+        let ttfb = [ttfb.p50, ttfb.p95, ttfb.p99, ttfb.max].map(known);
         Self {
             figures: figures.into_iter().chain(latencies(&summary.latency_us)).collect(),
-            times: [ttfb.p50, ttfb.p95, ttfb.p99, ttfb.max].map(known),
+            times: ttfb.into_iter().chain(of_stream(summary)).collect(),
         }
     }
 
@@ -103,9 +120,20 @@ impl Own {
         ];
         Self {
             figures: figures.into_iter().chain(latencies(&flow.latency_us)).collect(),
-            times: Default::default(),
+            times: vec![String::new(); TIMES.len()],
         }
     }
+}
+
+/// Returns the cells of the streams; empty without streams.
+fn of_stream(summary: &Summary) -> [String; 9] {
+    let Some(stream) = &summary.stream else { return Default::default() };
+    let (first, gap) = (&stream.first_event_us, &stream.gap_us);
+    let [first_p50, first_p99, first_max, p50, p95, p99, max] =
+        [first.p50, first.p99, first.max, gap.p50, gap.p95, gap.p99, gap.max].map(known);
+    let events = stream.events.to_string();
+    let per_s = stream.events_per_s.to_string();
+    [events, per_s, first_p50, first_p99, first_max, p50, p95, p99, max]
 }
 
 fn last_cells(kind: &str, stage: Option<&StageResult>) -> [String; 4] {

@@ -14,6 +14,7 @@ use crate::report::words::ranked::ranked;
 use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows as rows_used;
 use crate::report::words::stages::{self, StagesOf};
+use crate::report::words::streams;
 use crate::report::words::thresholds::held;
 use crate::report::words::warnings::warnings;
 
@@ -39,6 +40,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(proofs(record)),
         ),
         titled(&escaped(flows::LEGEND), flows(record)),
+        titled(&escaped(streams::LEGEND), streams(record)),
         titled(&escaped(first_byte::LEGEND), first_bytes(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
@@ -50,6 +52,12 @@ pub(crate) fn run(record: &RunRecord) -> String {
 fn flows(record: &RunRecord) -> String {
     let rows = flows::rows(ranked(record).into_iter().map(|(target, _)| target));
     if rows.is_empty() { String::new() } else { table(&flows::HEADER, &rows) }
+}
+
+/// Returns the table of the events of streams; empty without streams.
+fn streams(record: &RunRecord) -> String {
+    let rows = streams::rows(ranked(record).into_iter().map(|(target, _)| target));
+    table(&streams::HEADER, &rows)
 }
 
 /// Returns the table of the times to the first byte; empty if they tell no more than the latency.

@@ -20,6 +20,7 @@ use crate::report::words::ranked::{parentheses, ranked, servers};
 use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows;
 use crate::report::words::stages::{self, StagesOf};
+use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
@@ -35,6 +36,7 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
             let all = [
                 table(record),
                 flows(record),
+                streams(record),
                 first_bytes(record),
                 efficiency(record),
                 postgres(record),
@@ -68,6 +70,15 @@ fn flows(record: &RunRecord) -> String {
         return String::new();
     }
     lay_out(&flows::HEADER, &rows) + "\n" + &wrap(" ", flows::LEGEND)
+}
+
+/// Returns the table of the events of streams; empty without streams.
+fn streams(record: &RunRecord) -> String {
+    let rows = streams::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&streams::HEADER, &rows) + "\n" + &wrap(" ", streams::LEGEND)
 }
 
 /// Returns the table of the times to the first byte; empty if they tell no more than the latency.

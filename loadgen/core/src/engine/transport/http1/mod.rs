@@ -29,11 +29,12 @@ use self::unsent::Unsent;
 use super::addresses::Addresses;
 use super::connections::Tally;
 use super::{Answer, Body, Failure, Headers, Keep};
-use crate::engine::check::expectations::reads_headers;
+use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::content_encoding::Encoded;
 use crate::engine::plan::{Number, Plan, Share};
-use crate::measure::{Connections, ErrorKind};
-use crate::scenario::{Data, Method, RenderError, Step};
+use crate::engine::stream::{Meter, Streamed};
+use crate::measure::{Connections, ErrorKind, StreamTimes};
+use crate::scenario::{Data, ExpectedStream, Method, RenderError, Step};
 
 /// Number of connections opened concurrently before the start. Stays below the shortest usual
 /// backlog of a listening server (128).
@@ -128,13 +129,24 @@ pub struct Link<'a> {
     samples: bool,
     reader: Reader,
     first_byte: FirstByte,
+    /// Measures the streams; `None` before the first one.
+    meter: Option<Box<Meter>>,
 }
 
 impl<'a> Link<'a> {
     pub fn new(shared: &'a Http1, user: u32) -> Self {
         let (buffers, reader) = (Buffers::default(), Reader::default());
-        let first_byte = FirstByte::default();
-        Self { shared, user, idle: None, buffers, index: 0, samples: false, reader, first_byte }
+        Self {
+            shared,
+            user,
+            idle: None,
+            buffers,
+            index: 0,
+            samples: false,
+            reader,
+            first_byte: FirstByte::default(),
+            meter: None,
+        }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
@@ -156,9 +168,17 @@ impl<'a> Link<'a> {
         self.first_byte.at(&self.reader)
     }
 
+    pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        self.meter.as_ref().map(|meter| meter.times())
+    }
+
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.reader.begin(step.method == Method::HEAD);
         self.first_byte = FirstByte::default();
+        let events = step.expect.stream.as_ref().map(|expected| {
+            self.reader.keep_fresh();
+            (expected, Meter::begin(&mut self.meter))
+        });
         let headers = self.samples || reads_headers(step);
         if headers {
             self.reader.keep_head();
@@ -170,8 +190,10 @@ impl<'a> Link<'a> {
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
         let (reader, first_byte) = (&mut self.reader, &mut self.first_byte);
-        let mut exchange = Exchange { stream, request, broken: false, reader, first_byte, step };
+        let mut exchange =
+            Exchange { stream, request, broken: false, reader, first_byte, step, events };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
+        let streamed = exchange.streamed();
         let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
         let Progress::Whole { body, keep_alive } = progress else {
             // Unreachable: `poll` is ready only with a whole answer.
@@ -192,7 +214,7 @@ impl<'a> Link<'a> {
         let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
         let encoding = self.reader.is_encoded().then(encoded);
         let headers = if headers { head } else { Headers::Unkept };
-        Ok(Answer { status, headers, body, encoding })
+        Ok(Answer { status, headers, body, encoding, streamed })
     }
 }
 
@@ -212,6 +234,8 @@ struct Exchange<'a> {
     reader: &'a mut Reader,
     first_byte: &'a mut FirstByte,
     step: &'a Step,
+    /// The expected events and their measurement, if the step expects a stream.
+    events: Option<(&'a ExpectedStream, &'a mut Meter)>,
 }
 
 impl Exchange<'_> {
@@ -231,9 +255,7 @@ impl Exchange<'_> {
             let length = buffer.filled().len();
             let progress = match read {
                 Ok(()) if length == 0 => self.reader.end(),
-                Ok(()) => {
-                    self.reader.feed(&scratch[..length], |status| Keep::of(self.step, status))
-                }
+                Ok(()) => self.feed(&scratch[..length]),
                 Err(e) => Err(Failure::new(ErrorKind::Reset, e.to_string())),
             };
             match progress {
@@ -242,5 +264,25 @@ impl Exchange<'_> {
                 Err(failure) => return Poll::Ready(Err(failure)),
             }
         }
+    }
+
+    /// Reads the bytes of the answer that have come. The events that they complete have come now.
+    fn feed(&mut self, input: &[u8]) -> Result<Progress, Failure> {
+        let at = self.events.as_ref().map(|_| Instant::now());
+        let progress = self.reader.feed(input, |status| Keep::of(self.step, status))?;
+        if let (Some((expected, meter)), Some(at)) = (&mut self.events, at)
+            && !self.reader.fresh().is_empty()
+            && is_expected(self.step, self.reader.status())
+        {
+            let headers = Headers::Head(self.reader.head());
+            meter.read(expected, |name| headers.first(name), at, self.reader.fresh());
+        }
+        Ok(progress)
+    }
+
+    /// Returns what came of the stream, once the whole answer is read; `None` if the step expects no
+    /// stream.
+    fn streamed(&mut self) -> Option<Streamed> {
+        self.events.as_mut().map(|(expected, meter)| meter.end(expected))
     }
 }

@@ -10,10 +10,11 @@ const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
 
 /// Regular expression for the threshold keys of each kind of metric. Except for a counter, the name
 /// of a step may precede the metric.
-const KEYS: [(&str, Metric); 5] = [
+const KEYS: [(&str, Metric); 6] = [
     (r"^(.*\.)?(p[0-9].*|mean|max)$", Metric::Time(Timing::Latency, Statistic::Max)),
     (r"^(.*\.)?error_rate$", Metric::ErrorRate),
     (r"^(.*\.)?rate$", Metric::Rate),
+    (r"^(.*\.)?event_rate$", Metric::EventRate),
     (r"^(.*\.)?unsent$", Metric::Unsent),
     (r"^counter\..+$", Metric::Counter(String::new())),
 ];
@@ -37,9 +38,18 @@ fn condition(metric: &Metric) -> Schema {
         Metric::Time(Timing::FirstByte, _) => {
             (DURATION.to_owned(), "Time to the first byte of expected responses")
         }
+        Metric::Time(Timing::FirstEvent, _) => {
+            (DURATION.to_owned(), "Time to the first event of expected streams")
+        }
+        Metric::Time(Timing::Gap, _) => {
+            (DURATION.to_owned(), "Time between successive events of expected streams")
+        }
         // A key like `ttfb.p99` can also be a metric of a step called `ttfb`.
         Metric::Time(Timing::Latency, _) => (DURATION.to_owned(), "Latency of expected responses"),
         Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Share of failed requests"),
+        Metric::EventRate => {
+            (format!(r"{NUMBER}\s*(/s)?"), "Events per second, in expected streams")
+        }
         Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected responses per second"),
         Metric::Unsent => (NUMBER.to_owned(), "Requests that no user was free to send"),
         Metric::Used(_) => (".*".to_owned(), "Resource that the target used"),

@@ -46,6 +46,8 @@ pub struct Reader {
     /// The body so far, if it arrived in more than one piece.
     kept: Vec<u8>,
     keep_head: bool,
+    /// Body bytes of the last input, if they are wanted apart.
+    fresh: Option<Vec<u8>>,
     /// Whether the body has a `content-encoding`, and something of it is kept.
     encoded: bool,
     /// The head, from its status line to its empty line, if it is to be kept or the body is encoded.
@@ -91,6 +93,7 @@ impl Reader {
         self.keep = Keep::Nothing;
         self.kept.clear();
         self.keep_head = false;
+        self.fresh = None;
         self.encoded = false;
         // Frees a long body's memory, so that many users don't each retain as much.
         self.kept.shrink_to(super::scratch::SIZE / 4);
@@ -99,6 +102,17 @@ impl Reader {
     /// Keeps the head of the current response. Must be called after [`Self::begin`].
     pub fn keep_head(&mut self) {
         self.keep_head = true;
+    }
+
+    /// Makes the body bytes of each input available on their own, in [`Self::fresh`], until the
+    /// response ends. Must be called after [`Self::begin`].
+    pub fn keep_fresh(&mut self) {
+        self.fresh = Some(Vec::new());
+    }
+
+    /// Returns the body bytes of the last input.
+    pub fn fresh(&self) -> &[u8] {
+        self.fresh.as_deref().unwrap_or_default()
     }
 
     /// Sets the minimum to keep of each body from now on, also of bodies that nothing reads.
@@ -146,6 +160,9 @@ impl Reader {
     /// Reads the next bytes of the response. Calls `keep` with the status
     /// code, to find out how much of the body to keep.
     pub fn feed(&mut self, input: &[u8], keep: impl Fn(u16) -> Keep) -> Result<Progress, Failure> {
+        if let Some(fresh) = &mut self.fresh {
+            fresh.clear();
+        }
         if self.pending.is_empty() {
             return self.advance(input, &keep);
         }
@@ -317,6 +334,9 @@ impl Reader {
     /// Counts the body bytes at `range` of `input`, and keeps as many as [`Keep`] says.
     fn take(&mut self, range: Range<usize>, input: &[u8], body: &mut Piece) -> Result<(), Failure> {
         self.bytes += range.len() as u64;
+        if let Some(fresh) = &mut self.fresh {
+            fresh.extend_from_slice(&input[range.clone()]);
+        }
         let held = self.kept.len() + body.0.as_ref().map_or(0, Range::len);
         let room = self.keep.room(held, range.len())?;
         let range = range.start..range.start + room;
