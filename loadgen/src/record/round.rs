@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
+use super::connections::ConnectionsRecord;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
 use super::stage::StageResult;
 use crate::measure::{
-    Connections, LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord,
-    StepSeconds, Summary,
+    LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
+    Summary,
 };
 
 /// One measured pass over one target.
@@ -59,7 +60,7 @@ pub struct RoundRecord {
     /// Connections that were opened, including those of the warm-up; `None` in records of earlier
     /// versions.
     #[serde(default)]
-    pub connections: Option<Connections>,
+    pub connections: Option<ConnectionsRecord>,
     /// How late loadgen read what had arrived, in µs, as a timer shows that waits to be read like the
     /// connections; all processes together. `None` unless a step expects a stream, and in records
     /// of earlier versions.

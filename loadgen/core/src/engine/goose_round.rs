@@ -47,8 +47,8 @@ pub struct Finished {
     pub ran_out: Vec<String>,
     /// Rows of the data files that were used by users' starts and by iterations after the warm-up.
     pub rows: RowsUsed,
-    /// Counts of the connections that the process opened.
-    pub connections: Connections,
+    /// Counts of the connections that the process opened. Boxed, because messages are passed on.
+    pub connections: Box<Connections>,
     /// How late the process read what had arrived during the hold; empty unless a step expects a
     /// stream.
     pub reading_lag: Latencies,
@@ -154,7 +154,7 @@ impl GooseRound {
             held,
             ran_out: shared.supply.ran_out(),
             rows: shared.supply.used(),
-            connections: shared.transport.connections(),
+            connections: shared.transport.connections().into(),
             reading_lag: lag.map(|lag| lag.take()).unwrap_or_default(),
         };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;

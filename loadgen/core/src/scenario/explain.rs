@@ -135,7 +135,7 @@ fn explain_transport(http: &Http) -> String {
     let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
         (Some(kind), _) => format!("{kind}, set in the scenario"),
-        (None, None) => "http1 (reqwest for an https:// URL)".to_owned(),
+        (None, None) => "http1".to_owned(),
         (None, Some((only, []))) => format!("reqwest, for {only}"),
         (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
     }

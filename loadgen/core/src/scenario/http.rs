@@ -18,6 +18,8 @@ pub struct Http {
     pub cookies: bool,
     /// URL (`http://` or `https://`) of a proxy for all requests; `None` uses no proxy.
     pub proxy: Option<String>,
+    /// Whether a user's requests share a connection.
+    pub connection: Reuse,
     /// Transport that the file requires; `None` chooses a suitable transport.
     pub transport: Option<TransportKind>,
     /// TLS options, for `https://` URLs.
@@ -36,11 +38,22 @@ pub enum HttpVersion {
     Http2,
 }
 
+/// Number of requests that a connection serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// All requests of a user, as long as the server keeps the connection open.
+    #[default]
+    KeepAlive,
+    /// One request, so that each latency includes the time to connect.
+    PerRequest,
+}
+
 /// Implementation that sends requests and receives answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransportKind {
-    /// Built-in implementation for HTTP/1.1 without TLS, which costs the load generator least.
+    /// Built-in implementation for HTTP/1.1, which costs the load generator least.
     Http1,
     /// The `reqwest` crate, which supports all options.
     Reqwest,
@@ -100,26 +113,22 @@ impl Http {
         asked.into_iter().filter_map(|(feature, asked)| asked.then_some(feature)).collect()
     }
 
-    /// Returns the transport for requests to `base_url`: the one that the file requires, or else
-    /// the cheapest one that supports all options in use.
+    /// Returns the transport of the requests: the one that the file requires, or else the cheapest
+    /// one that supports all options in use.
     ///
     /// ```
     /// use loadgen_core::scenario::{Http, TransportKind};
     ///
-    /// let plain = Http::default();
-    /// assert_eq!(plain.transport("http://127.0.0.1:8000"), TransportKind::Http1);
-    /// assert_eq!(plain.transport("https://127.0.0.1:8000"), TransportKind::Reqwest);
+    /// assert_eq!(Http::default().transport(), TransportKind::Http1);
     ///
     /// let cookies = Http { cookies: true, ..Http::default() };
-    /// assert_eq!(cookies.transport("http://127.0.0.1:8000"), TransportKind::Reqwest);
+    /// assert_eq!(cookies.transport(), TransportKind::Reqwest);
     /// ```
-    pub fn transport(&self, base_url: &str) -> TransportKind {
-        if let Some(kind) = self.transport {
-            kind
-        } else if base_url.starts_with("https://") || !self.beyond_http1().is_empty() {
-            TransportKind::Reqwest
-        } else {
-            TransportKind::Http1
+    pub fn transport(&self) -> TransportKind {
+        match self.transport {
+            Some(kind) => kind,
+            None if self.beyond_http1().is_empty() => TransportKind::Http1,
+            None => TransportKind::Reqwest,
         }
     }
 }
@@ -127,9 +136,6 @@ impl Http {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PLAIN: &str = "http://127.0.0.1:8000";
-    const TLS: &str = "https://127.0.0.1:8000";
 
     #[test]
     fn each_feature_alone_requires_reqwest() {
@@ -142,7 +148,7 @@ mod tests {
         ];
         for (http, feature) in cases {
             assert_eq!(http.beyond_http1(), [feature]);
-            assert_eq!(http.transport(PLAIN), TransportKind::Reqwest, "{feature}");
+            assert_eq!(http.transport(), TransportKind::Reqwest, "{feature}");
         }
         assert_eq!(default().beyond_http1(), []);
     }
@@ -150,10 +156,8 @@ mod tests {
     #[test]
     fn the_transport_of_the_file_is_used() {
         for kind in [TransportKind::Http1, TransportKind::Reqwest] {
-            for url in [PLAIN, TLS] {
-                let http = Http { transport: Some(kind), ..Http::default() };
-                assert_eq!(http.transport(url), kind);
-            }
+            let http = Http { transport: Some(kind), ..Http::default() };
+            assert_eq!(http.transport(), kind);
         }
     }
 }

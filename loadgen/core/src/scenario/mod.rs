@@ -61,7 +61,7 @@ pub use expect::{Condition, Expect, HeaderCondition, JsonType, Statuses};
 pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::encode_foreign;
-pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
+pub use http::{Http, HttpFeature, HttpVersion, Reuse, TransportKind};
 pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
@@ -77,7 +77,7 @@ pub use size_range::SizeRange;
 pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Of, Statistic, Threshold, Timing, Used};
-pub use tls::Tls;
+pub use tls::{Tls, TlsVersion};
 
 /// Reads and checks a scenario file for inspection, without environment
 /// variables. The scenario's name is the file's stem.

@@ -87,7 +87,7 @@ pub(super) fn round_record(
         users_achieved: round.users_achieved(),
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
         start_skew_symmetric_ms: results.start_skew.map(|skew| ms(skew.symmetric)),
-        connections: Some(results.connections()),
+        connections: Some(results.connections().into()),
         reading_lag_us: Some(results.reading_lag())
             .filter(|lag| !lag.is_empty())
             .map(|lag| LatencySummary::from(&lag)),

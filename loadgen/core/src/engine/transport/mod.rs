@@ -1,13 +1,16 @@
 //! Sends requests to the server and reads the answers. Each transport has its own file.
 //!
-//! Both transports give the same outcome for the same server. `http1` is our own implementation,
-//! for `http://`; `reqwest` does what `http1` can't.
+//! Both transports give the same outcome for the same server. `http1` is our own implementation of
+//! HTTP/1.1; `reqwest` does what `http1` can't.
 
 mod addresses;
 mod connections;
+mod dialer;
 mod headers;
 mod http1;
 mod reqwest;
+mod stream;
+mod tls;
 
 use std::borrow::Cow;
 use std::ops::{Deref, Range};
@@ -57,7 +60,7 @@ impl Transport {
     /// Creates the plan's transport, without opening a connection. Returns
     /// the reason if the transport cannot be created.
     pub fn new(plan: &Plan) -> Result<Self, String> {
-        match plan.scenario.http.transport(&plan.base_url) {
+        match plan.scenario.http.transport() {
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
             TransportKind::Reqwest => {
                 reqwest::Reqwest::new(plan).map(|it| Self::Reqwest(it.into()))

@@ -19,7 +19,7 @@ fn counts() -> impl Strategy<Value = Counts> {
         prop::collection::btree_map(kind, "[a-c]{1,2}", 0..3),
         (0u64..9, 0u64..99),
         prop::collection::vec(0u64..99, 0..3),
-        prop::option::of((1u64..99_000, 0u64..9)),
+        prop::option::of((1u64..99_000, 1u64..9)),
     )
         .prop_map(|(answered, errors, examples, (cancelled, bytes), counters, stream)| {
             let mut counts =

@@ -7,12 +7,13 @@ use url::{Host, ParseError, Url};
 use super::reader::{Faults, Value};
 use super::tls;
 use crate::scenario::error::Fault;
-use crate::scenario::http::{Http, HttpVersion, TransportKind};
+use crate::scenario::http::{Http, HttpVersion, Reuse, TransportKind};
 
 /// Largest number of consecutive redirects: as many as browsers follow.
 pub(super) const MOST_REDIRECTS: u64 = 20;
 
-const KEYS: [&str; 7] = ["version", "redirects", "cookies", "proxy", "transport", "tls", "auth"];
+const KEYS: [&str; 8] =
+    ["version", "redirects", "cookies", "proxy", "connection", "transport", "tls", "auth"];
 
 pub(super) const VERSIONS: [(&str, HttpVersion); 2] =
     [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
@@ -22,6 +23,9 @@ pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 3] = [
     ("http1", Some(TransportKind::Http1)),
     ("reqwest", Some(TransportKind::Reqwest)),
 ];
+
+pub(super) const CONNECTIONS: [(&str, Reuse); 2] =
+    [("keep-alive", Reuse::KeepAlive), ("per-request", Reuse::PerRequest)];
 
 /// Reads the table. Relative paths in the file start at `folder`.
 pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Http> {
@@ -34,6 +38,9 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
     }
     if http.transport == Some(TransportKind::Http1) {
         check_http1(&http, &values, faults);
+    }
+    if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
+        refuse_server_name(&http, &values, faults);
     }
     Some(http)
 }
@@ -48,6 +55,7 @@ fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faul
         }
         "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
         "proxy" => http.proxy = read_proxy(value, faults),
+        "connection" => http.connection = value.choice(&CONNECTIONS, faults).unwrap_or_default(),
         // Read with the steps, whose names it can use.
         "auth" => {}
         "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),
@@ -86,13 +94,26 @@ fn is_host(host: Host<&str>) -> bool {
 fn check_http1(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     let features = http.beyond_http1();
     let value = |key| values.iter().find(|value| value.key == key);
-    if features.is_empty() && value("tls").is_none() {
+    if features.is_empty() {
         return;
     }
     let fault = Fault::new("the transport `http1` does not support all options in [http]")
         .help("leave out `transport`: loadgen then uses reqwest where an option needs reqwest");
     let forced = value("transport").map(|value| (value, "chosen here"));
-    let asking = features.iter().filter_map(|feature| value(feature.key())).chain(value("tls"));
+    let asking = features.iter().filter_map(|feature| value(feature.key()));
     let places = forced.into_iter().chain(asking.map(|value| (value, "needs reqwest")));
+    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+}
+
+/// Adds a fault: `reqwest` always asks for the host of the URL.
+fn refuse_server_name(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let fault = Fault::new("the transport `reqwest` does not support `server_name`")
+        .help("leave out `server_name`, or the options that need reqwest");
+    let features = http.beyond_http1();
+    let asking = values.iter().filter(|value| {
+        value.key == "transport" || features.iter().any(|feature| feature.key() == value.key)
+    });
+    let tls = values.iter().filter(|value| value.key == "tls").map(|value| (value, "named here"));
+    let places = tls.chain(asking.map(|value| (value, "needs reqwest")));
     faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
 }

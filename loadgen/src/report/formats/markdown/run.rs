@@ -4,6 +4,7 @@ use super::{escaped, list, sections, table, titled};
 use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
+use crate::report::words::connections;
 use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
@@ -42,6 +43,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
         titled(&escaped(flows::LEGEND), flows(record)),
         titled(&escaped(streams::LEGEND), streams(record)),
         titled(&escaped(first_byte::LEGEND), first_bytes(record)),
+        titled(&escaped(&connections::legend(record)), connections(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
@@ -64,6 +66,11 @@ fn streams(record: &RunRecord) -> String {
 fn first_bytes(record: &RunRecord) -> String {
     let rows = first_byte::rows(ranked(record).into_iter().map(|(target, _)| target));
     table(&first_byte::HEADER, &rows)
+}
+
+/// Returns the table of how long opening connections took; empty if it cost little.
+fn connections(record: &RunRecord) -> String {
+    table(&connections::HEADER, &connections::rows(record))
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

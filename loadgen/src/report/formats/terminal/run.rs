@@ -7,6 +7,7 @@ use crate::analysis::differences;
 use crate::record::{FEWEST_ROUNDS, RunRecord, ThresholdRecord};
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
+use crate::report::words::connections;
 use crate::report::words::containers::containers;
 use crate::report::words::efficiency::efficiency;
 use crate::report::words::first_byte;
@@ -36,6 +37,7 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
             let all = [
                 table(record),
                 flows(record),
+                connections(record),
                 streams(record),
                 first_bytes(record),
                 efficiency(record),
@@ -88,6 +90,15 @@ fn first_bytes(record: &RunRecord) -> String {
         return String::new();
     }
     lay_out(&first_byte::HEADER, &rows) + "\n" + &wrap(" ", first_byte::LEGEND)
+}
+
+/// Returns the table of how long opening connections took; empty if it cost little.
+fn connections(record: &RunRecord) -> String {
+    let rows = connections::rows(record);
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&connections::HEADER, &rows) + "\n" + &wrap(" ", &connections::legend(record))
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

@@ -2,7 +2,6 @@
 
 mod client;
 mod counted;
-mod tls;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -19,7 +18,7 @@ use self::client::Clients;
 use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
-use super::{Answer, Body as AnswerBody, Failure, Headers, Keep};
+use super::{Answer, Body as AnswerBody, Failure, Headers, Keep, tls};
 use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::content_encoding::{self, Encoded};
 use crate::engine::plan::{Number, Plan};

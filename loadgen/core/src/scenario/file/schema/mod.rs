@@ -24,7 +24,9 @@ use kinds::{
 use serde_json::{Value, json};
 
 use super::flow::ASSIGN;
-use super::{BACKENDS, MOST_EXISTING_ITEMS, MOST_EXISTING_PROFILES, ON_ERROR, http, proof, rows};
+use super::{
+    BACKENDS, MOST_EXISTING_ITEMS, MOST_EXISTING_PROFILES, ON_ERROR, http, proof, rows, tls,
+};
 
 /// Returns the JSON Schema of a whole scenario file.
 pub(in crate::scenario) fn schema() -> Value {
@@ -95,6 +97,15 @@ fn http_table() -> Schema {
             )
             .or("auto"),
         ),
+        (
+            "connection",
+            choice(
+                &http::CONNECTIONS,
+                "Whether all requests of a user share a connection (keep-alive), or each request \
+                 opens one (per-request).",
+            )
+            .or("keep-alive"),
+        ),
         ("tls", tls_table()),
         (
             "auth",
@@ -109,7 +120,6 @@ fn http_table() -> Schema {
         ("redirects", json!({ "const": 0 })),
         ("cookies", json!({ "const": false })),
         ("proxy", json!(false)),
-        ("tls", json!(false)),
     ];
     table("Options of HTTP.", keys)
         .with("if", says("transport", "http1"))
@@ -120,6 +130,16 @@ fn tls_table() -> Schema {
     let ca = "Path of a PEM file with certificates of authorities to trust besides the system's.";
     let keys = [
         ("insecure", boolean("Whether any certificate of a server is accepted.").or(false)),
+        ("version", choice(&tls::VERSIONS, "The only TLS version that is offered.")),
+        (
+            "server_name",
+            name("Name that is requested from the server and that its certificate must have."),
+        ),
+        (
+            "resumption",
+            boolean("Whether a user's later connections resume the session of an earlier one.")
+                .or(true),
+        ),
         ("ca", name(ca)),
         ("cert", name("Path of a PEM file with the client's certificate.")),
         ("key", name("Path of a PEM file with the private key of the client's certificate.")),
