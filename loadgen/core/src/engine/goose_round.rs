@@ -51,7 +51,7 @@ pub struct Finished {
     pub connections: Box<Connections>,
     /// How late the process read what had arrived during the hold; empty unless a step expects a
     /// stream.
-    pub reading_lag: Latencies,
+    pub reading_lag: Box<Latencies>,
 }
 
 /// A round that is ready to start. A process must run only one round at a time, because Goose, the
@@ -155,7 +155,7 @@ impl GooseRound {
             ran_out: shared.supply.ran_out(),
             rows: shared.supply.used(),
             connections: shared.transport.connections().into(),
-            reading_lag: lag.map(|lag| lag.take()).unwrap_or_default(),
+            reading_lag: lag.map(|lag| lag.take()).unwrap_or_default().into(),
         };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)

@@ -47,7 +47,7 @@ async fn streams_in_any_framing_and_pieces_are_counted_alike() {
                 peer.dribble(bytes.as_bytes())?;
                 Ok(if closes { Then::Close } else { Then::Next })
             });
-            let case = both(|| Server::closing()).times(2).step(DONE);
+            let case = both(Server::closing).times(2).step(DONE);
             let counts = case.counts(transport, &format!("http://{}", server.address)).await;
             let stream = counts.stream.as_deref().unwrap();
             assert_eq!(counts.answered.len(), 2, "{transport}: {:?}", counts.examples);
@@ -109,7 +109,7 @@ async fn each_event_has_the_time_of_its_own_read() {
             }
             Ok(Then::Next)
         });
-        let case = both(|| Server::closing()).step("get = \"/\"\nexpect.stream = true");
+        let case = both(Server::closing).step("get = \"/\"\nexpect.stream = true");
         let counts = case.counts(transport, &format!("http://{}", server.address)).await;
         let stream = counts.stream.as_deref().unwrap();
         let us = PAUSE.as_micros() as u64;

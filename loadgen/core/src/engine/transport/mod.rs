@@ -51,7 +51,7 @@ pub enum Transport {
 /// Sends the requests of one user.
 pub enum Link<'a> {
     /// The user's own connection.
-    Http1(http1::Link<'a>),
+    Http1(Box<http1::Link<'a>>),
     /// The user's own `reqwest` client.
     Reqwest(Box<reqwest::Link<'a>>),
 }
@@ -80,7 +80,7 @@ impl Transport {
     /// Creates the link through which `user` sends.
     pub fn link(&self, user: Number) -> Link<'_> {
         match self {
-            Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user.local)),
+            Self::Http1(shared) => Link::Http1(Box::new(http1::Link::new(shared, user.local))),
             Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared, user))),
         }
     }
