@@ -61,7 +61,7 @@ pub struct RoundRecord {
     /// versions.
     #[serde(default)]
     pub connections: Option<ConnectionsRecord>,
-    /// How late loadgen read what had arrived, in µs, as a timer shows that waits to be read like the
+    /// How late loadgen read what had arrived, in µs, as a timer shows that becomes ready like the
     /// connections; all processes together. `None` unless a step expects a stream, and in records
     /// of earlier versions.
     #[serde(default)]
