@@ -1,5 +1,6 @@
 //! The `http1` transport: one connection per user, kept alive (RFC 9112).
 
+mod first_byte;
 mod request;
 mod response;
 mod scratch;
@@ -11,11 +12,13 @@ use std::io;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
+use self::first_byte::FirstByte;
 use self::request::{Buffers, Message};
 #[cfg(any(test, fuzzing))]
 pub use self::response::fuzzing::read_foreign;
@@ -25,11 +28,12 @@ use self::unsent::Unsent;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
 use super::{Answer, Body, Failure, Headers, Keep, tls};
-use crate::engine::check::expectations::reads_headers;
+use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::content_encoding::Encoded;
 use crate::engine::plan::{Number, Plan, Share};
-use crate::measure::{Connections, ErrorKind};
-use crate::scenario::{Data, Method, RenderError, Reuse, Step};
+use crate::engine::stream::{Meter, Streamed};
+use crate::measure::{Connections, ErrorKind, StreamTimes};
+use crate::scenario::{Data, ExpectedStream, Method, RenderError, Reuse, Step};
 
 /// Number of connections opened concurrently before the start. Stays below the shortest usual
 /// backlog of a listening server (128).
@@ -124,6 +128,9 @@ pub struct Link<'a> {
     /// Whether all headers are kept, also those that nothing reads.
     samples: bool,
     reader: Reader,
+    first_byte: FirstByte,
+    /// Measures the streams; `None` before the first one.
+    meter: Option<Box<Meter>>,
 }
 
 impl<'a> Link<'a> {
@@ -137,6 +144,8 @@ impl<'a> Link<'a> {
             index: 0,
             samples: false,
             reader: Reader::default(),
+            first_byte: FirstByte::default(),
+            meter: None,
         }
     }
 
@@ -155,8 +164,21 @@ impl<'a> Link<'a> {
         self.reader.bytes()
     }
 
+    pub fn first_byte(&self) -> Option<Instant> {
+        self.first_byte.at(&self.reader)
+    }
+
+    pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        self.meter.as_ref().map(|meter| meter.times())
+    }
+
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.reader.begin(step.method == Method::HEAD);
+        self.first_byte = FirstByte::default();
+        let events = step.expect.stream.as_ref().map(|expected| {
+            self.reader.keep_fresh();
+            (expected, Meter::begin(&mut self.meter))
+        });
         let headers = self.samples || reads_headers(step);
         if headers {
             self.reader.keep_head();
@@ -171,9 +193,18 @@ impl<'a> Link<'a> {
             }
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
-        let mut exchange =
-            Exchange { stream, request, sending: Sending::Writes, reader: &mut self.reader, step };
+        let (reader, first_byte) = (&mut self.reader, &mut self.first_byte);
+        let mut exchange = Exchange {
+            stream,
+            request,
+            sending: Sending::Writes,
+            reader,
+            first_byte,
+            step,
+            events,
+        };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
+        let streamed = exchange.streamed();
         let (stream, sent) = (exchange.stream, exchange.sending == Sending::Sent);
         let Progress::Whole { body, keep_alive } = progress else {
             // Unreachable: `poll` is ready only with a whole answer.
@@ -194,7 +225,7 @@ impl<'a> Link<'a> {
         let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
         let encoding = self.reader.is_encoded().then(encoded);
         let headers = if headers { head } else { Headers::Unkept };
-        Ok(Answer { status, headers, body, encoding })
+        Ok(Answer { status, headers, body, encoding, streamed })
     }
 }
 
@@ -205,7 +236,10 @@ struct Exchange<'a> {
     request: Unsent<'a>,
     sending: Sending,
     reader: &'a mut Reader,
+    first_byte: &'a mut FirstByte,
     step: &'a Step,
+    /// The expected events and their measurement, if the step expects a stream.
+    events: Option<(&'a ExpectedStream, &'a mut Meter)>,
 }
 
 /// How far a request is sent.
@@ -231,20 +265,19 @@ impl Exchange<'_> {
             let length = buffer.filled().len();
             let progress = match read {
                 Ok(()) if length == 0 => self.reader.end(),
-                Ok(()) => {
-                    self.reader.feed(&scratch[..length], |status| Keep::of(self.step, status))
-                }
+                Ok(()) => self.feed(&scratch[..length]),
                 Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Err(response::cut_off()),
                 Err(e) => Err(tls::of_exchange(&e)
                     .unwrap_or_else(|| Failure::new(ErrorKind::Reset, e.to_string()))),
             };
             match progress {
-                Ok(Progress::Partial) => {}
+                Ok(Progress::Partial) => self.first_byte.note(self.reader),
                 Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
                 Err(failure) => return Poll::Ready(Err(failure)),
             }
         }
     }
+
     /// Sends as much of the request as the connection takes.
     fn send(&mut self, context: &mut Context<'_>) {
         while self.sending == Sending::Writes {
@@ -262,5 +295,25 @@ impl Exchange<'_> {
                 Poll::Pending => return,
             };
         }
+    }
+
+    /// Reads the bytes of the answer that have come. The events that they complete have come now.
+    fn feed(&mut self, input: &[u8]) -> Result<Progress, Failure> {
+        let at = self.events.as_ref().map(|_| Instant::now());
+        let progress = self.reader.feed(input, |status| Keep::of(self.step, status))?;
+        if let (Some((expected, meter)), Some(at)) = (&mut self.events, at)
+            && !self.reader.fresh().is_empty()
+            && is_expected(self.step, self.reader.status())
+        {
+            let headers = Headers::Head(self.reader.head());
+            meter.read(expected, |name| headers.first(name), at, self.reader.fresh());
+        }
+        Ok(progress)
+    }
+
+    /// Returns what came of the stream, once the whole answer is read; `None` if the step expects no
+    /// stream.
+    fn streamed(&mut self) -> Option<Streamed> {
+        self.events.as_mut().map(|(expected, meter)| meter.end(expected))
     }
 }
