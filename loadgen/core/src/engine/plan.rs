@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Order, Scenario};
+use crate::scenario::{Order, Scenario, Sharing};
 
 /// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,38 @@ impl Plan {
             *rows = rows.dealt(share.rows(count, self.scenario.load.users));
         }
         part
+    }
+
+    /// Returns how many connections this process's users share; `None` if each user has its own.
+    ///
+    /// # Errors
+    /// A sentence, if this process gets too few of the connections for its share of the users.
+    pub fn shared_connections(&self) -> Result<Option<u32>, String> {
+        let Share { index, of } = self.share;
+        let users = self.share.users(self.scenario.load.users);
+        let Sharing { connections, streams } = self.scenario.http.sharing;
+        let Some(all) = connections else {
+            return Ok(streams.map(|streams| users.div_ceil(streams)));
+        };
+        let here = self.share.connections(all);
+        let worker = index + 1;
+        if here == 0 && users > 0 {
+            return Err(format!(
+                "connections = {all} is fewer than {of} workers, each of which needs a connection: use \
+                 fewer workers, or more connections"
+            ));
+        }
+        match streams {
+            Some(streams) if u64::from(here) * u64::from(streams) < u64::from(users) => {
+                Err(format!(
+                    "worker {worker} of {of} has {users} users, but its share of connections = {all} with \
+                 streams = {streams} carries only {} requests at a time: use a number of connections that \
+                 the number of workers divides, or more of them",
+                    u64::from(here) * u64::from(streams)
+                ))
+            }
+            _ => Ok(Some(here)),
+        }
     }
 
     /// Returns the length of the ramp-up, over which users start. Zero if iterations end the round,
@@ -89,6 +121,12 @@ impl Share {
     pub fn users(&self, users: u32) -> u32 {
         // The result is never more than `users`, so it fits.
         self.deal(users.into(), self.of) as u32
+    }
+
+    /// Returns how many of `connections` shared connections belong to this part.
+    #[must_use]
+    pub fn connections(&self, connections: u32) -> u32 {
+        self.deal(connections.into(), self.of) as u32
     }
 
     /// Returns both numbers of the user with the number `local` in this part.

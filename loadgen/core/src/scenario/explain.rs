@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Assign, Condition, Existing, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario, Stage,
-    Step, Until, process_environment,
+    Assign, Condition, Existing, Http, HttpVersion, ITERATION, Load, Model, Open, Repeat, Rows,
+    Scenario, Stage, Step, Until, process_environment,
 };
 use crate::text::{count, counted, duration};
 
@@ -132,10 +132,13 @@ fn explain_variables(scenario: &Scenario) -> String {
 
 /// Formats the HTTP transport of a scenario and the reason for the choice of the transport.
 fn explain_transport(http: &Http) -> String {
-    let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
+    let features: Vec<String> = http.needs_reqwest().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
         (Some(kind), _) => format!("{kind}, set in the scenario"),
-        (None, None) => "http1 (reqwest for an https:// URL)".to_owned(),
+        (None, None) => match http.version {
+            HttpVersion::Http11 => "http1 (reqwest for an https:// URL)".to_owned(),
+            HttpVersion::Http2 => "http2, for HTTP/2 (reqwest for an https:// URL)".to_owned(),
+        },
         (None, Some((only, []))) => format!("reqwest, for {only}"),
         (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
     }
