@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::scenario::{
     Assign, Condition, Existing, Http, HttpVersion, ITERATION, Load, Model, Open, Repeat, Rows,
-    Scenario, Stage, Step, Until, process_environment,
+    Scenario, Sharing, Stage, Step, Until, process_environment,
 };
 use crate::text::{count, counted, duration};
 
@@ -130,8 +130,16 @@ fn explain_variables(scenario: &Scenario) -> String {
     scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the HTTP transport of a scenario and the reason for the choice of the transport.
+/// Formats the HTTP transport of a scenario, the reason for its choice, and how users share connections.
 fn explain_transport(http: &Http) -> String {
+    let Sharing { connections, streams } = http.sharing;
+    let connections = connections.map(|n| format!(", {} shared", counted(n.into(), "connection")));
+    let streams = streams.map(|n| format!(", up to {} on a connection", counted(n.into(), "user")));
+    let [connections, streams] = [connections, streams].map(Option::unwrap_or_default);
+    format!("{}{connections}{streams}", explain_choice(http))
+}
+
+fn explain_choice(http: &Http) -> String {
     let features: Vec<String> = http.needs_reqwest().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
         (Some(kind), _) => format!("{kind}, set in the scenario"),

@@ -10,5 +10,6 @@ mod case;
 mod connections;
 mod faults;
 mod framing;
+mod http2;
 mod requests;
 mod server;

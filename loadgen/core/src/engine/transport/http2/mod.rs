@@ -64,9 +64,9 @@ impl Http2 {
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url)).collect::<Result<_, _>>()?;
         let dialer = Arc::new(Dialer { addresses, tally: Tally::default() });
-        let pool = plan.shared_connections()?;
-        let pool =
-            pool.map(|connections| Pool::new(connections, plan.scenario.http.sharing.streams));
+        let sharing = plan.scenario.http.sharing;
+        let pool = plan.share.connections(sharing, plan.scenario.load.users)?;
+        let pool = pool.map(|connections| Pool::new(connections, sharing.streams));
         Ok(Self { dialer, share: plan.share, messages, pool, opened: Mutex::default() })
     }
 

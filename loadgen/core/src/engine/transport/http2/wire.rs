@@ -110,7 +110,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll(context, |stream, context| stream.poll_write_vectored(context, slices))
+        // The kernel takes a single piece for less in the other system call. Most requests are one.
+        match slices {
+            [only] => self.poll(context, |stream, context| stream.poll_write(context, only)),
+            _ => self.poll(context, |stream, context| stream.poll_write_vectored(context, slices)),
+        }
     }
 
     fn is_write_vectored(&self) -> bool {
