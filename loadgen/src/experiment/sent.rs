@@ -103,9 +103,9 @@ fn without_user(url: &str) -> String {
 }
 
 /// Returns the name of the HTTP client that sends requests to this URL, as shown in the record:
-/// `http1`, `reqwest`, `reqwest with TLS`.
+/// `http1`, `reqwest`, `http1 with TLS`.
 pub(super) fn transport(scenario: &Scenario, base_url: &str) -> String {
-    let kind = scenario.http.transport(base_url);
+    let kind = scenario.http.transport();
     match base_url.starts_with("https://") {
         true => format!("{kind} with TLS"),
         false => kind.to_string(),

@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
 use super::comparison::Comparison;
+use super::connections::ConnectionsRecord;
 use super::degraded::Degraded;
 use super::environment::Environment;
 use super::load::drain_s;
 use super::sent::SentRecord;
 use super::target::ServerRecord;
-use crate::measure::{Connections, LatencySummary, ResourceRecord, Summary};
+use crate::measure::{LatencySummary, ResourceRecord, Summary};
 
 /// Name and version of the format of a [`CapacityRecord`].
 pub const CAPACITY_SCHEMA: &str = "loadgen.capacity/1";
@@ -100,7 +101,7 @@ pub struct CapacityTarget {
     pub transport: Option<String>,
     /// Connections that were opened, over all trials; `None` in records of earlier versions.
     #[serde(default)]
-    pub connections: Option<Connections>,
+    pub connections: Option<ConnectionsRecord>,
     /// Software of the target, and its differences from the other targets.
     pub server: ServerRecord,
     /// Capacity of the target over all rounds.

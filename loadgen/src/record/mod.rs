@@ -5,6 +5,7 @@ mod backend_alone;
 mod bottleneck;
 mod capacity;
 mod comparison;
+mod connections;
 mod degraded;
 mod environment;
 mod experiment;
@@ -30,6 +31,7 @@ pub use capacity::{
     SearchRecord, TrialRecord,
 };
 pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, Test};
+pub use connections::ConnectionsRecord;
 pub use degraded::{Degraded, LossRecord};
 pub use environment::{Environment, FilesystemRecord, LimitsRecord};
 pub use experiment::{

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
+use super::connections::ConnectionsRecord;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
 use super::stage::StageResult;
 use crate::measure::{
-    Connections, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
-    Summary,
+    MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds, Summary,
 };
 
 /// One measured pass over one target.
@@ -59,7 +59,7 @@ pub struct RoundRecord {
     /// Connections that were opened, including those of the warm-up; `None` in records of earlier
     /// versions.
     #[serde(default)]
-    pub connections: Option<Connections>,
+    pub connections: Option<ConnectionsRecord>,
     /// Unplanned changes of the load, which a person who watched the run made during the round.
     pub changes: Vec<LoadChangeRecord>,
     /// Description of how the target or a backend ended by itself; `None` if all of them kept

@@ -25,7 +25,7 @@ pub struct TargetRecord {
     pub users: u32,
     /// URL at which the target answered.
     pub url: String,
-    /// Transport of the requests: `http1`, `reqwest` or `reqwest with TLS`. `None` in records of
+    /// Transport of the requests: `http1` or `reqwest`, for `https://` such as `http1 with TLS`. `None` in records of
     /// earlier versions.
     #[serde(default)]
     pub transport: Option<String>,

@@ -78,10 +78,11 @@ fn uses(text: &str) -> Vec<(String, bool)> {
     while let Some(at) = rest.find("use ") {
         let before = rest[..at].rsplit('\n').next().unwrap().trim();
         rest = &rest[at + 4..];
-        if before.is_empty() || before.starts_with("pub") {
+        let is_public = before == "pub" || before.starts_with("pub(") && before.ends_with(')');
+        if before.is_empty() || is_public {
             let tree = rest.split(';').next().unwrap();
             let words: Vec<&str> = tree.split_whitespace().collect();
-            all.push((words.join(" "), before.starts_with("pub")));
+            all.push((words.join(" "), is_public));
         }
     }
     all

@@ -36,7 +36,7 @@ const SETTLE: Duration = Duration::from_millis(10);
 const CONNECT_LIMIT: Duration = Duration::from_secs(3);
 
 /// Final report of one process on its round.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Finished {
     /// Number of snapshots that the process sent.
     pub snapshots: u32,
@@ -46,8 +46,8 @@ pub struct Finished {
     pub ran_out: Vec<String>,
     /// Rows of the data files that were used by users' starts and by iterations after the warm-up.
     pub rows: RowsUsed,
-    /// Counts of the connections that the process opened.
-    pub connections: Connections,
+    /// Counts of the connections that the process opened. Boxed, because messages are passed on.
+    pub connections: Box<Connections>,
 }
 
 /// A round that is ready to start. A process must run only one round at a time, because Goose, the
@@ -148,7 +148,7 @@ impl GooseRound {
             held,
             ran_out: shared.supply.ran_out(),
             rows: shared.supply.used(),
-            connections: shared.transport.connections(),
+            connections: shared.transport.connections().into(),
         };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)

@@ -1,12 +1,16 @@
-//! Records the connections of a round's requests.
+//! Records the connections of a round's requests, and how long opening them took.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::handshake::Handshake;
+use super::latencies::Distribution;
+
 /// Connections used in one measured round, including connections opened before the round's start.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Connections {
     /// Number of connections opened.
     pub opened: u64,
@@ -15,6 +19,21 @@ pub struct Connections {
     pub versions: BTreeMap<String, u64>,
     /// Addresses that the server's host name resolves to; empty if a proxy looks up the name.
     pub addresses: Vec<AddressRecord>,
+    /// Number of TLS handshakes, by TLS version and cipher suite, such as
+    /// `TLS 1.3, AES_128_GCM_SHA256`. Empty without TLS, with the transport `reqwest`, and in records
+    /// of earlier versions.
+    #[serde(default)]
+    pub tls_suites: BTreeMap<String, u64>,
+    /// Number of TLS handshakes that resumed an earlier session of the same user.
+    #[serde(default)]
+    pub tls_resumed: u64,
+    /// Times, in µs, in which TCP connections were opened, without the lookup of the server's name.
+    /// Empty with the transport `reqwest`, and in records of earlier versions.
+    #[serde(default)]
+    pub connect_histogram: Distribution,
+    /// Times, in µs, of the TLS handshakes. Empty where `tls_suites` is.
+    #[serde(default)]
+    pub tls_histogram: Distribution,
 }
 
 /// One address that the server's host name resolves to, with the results of connecting to the
@@ -33,16 +52,25 @@ pub struct AddressRecord {
 }
 
 impl Connections {
+    /// Counts a connection that took `connect` to open, and then a TLS handshake; `None` without TLS.
+    pub fn opened(&mut self, connect: Duration, tls: Option<Handshake>) {
+        self.opened += 1;
+        self.connect_histogram.record(connect);
+        let Some(Handshake { time, suite, is_resumed }) = tls else { return };
+        self.tls_histogram.record(time);
+        *self.tls_suites.entry(suite).or_default() += 1;
+        self.tls_resumed += u64::from(is_resumed);
+    }
+
     /// Adds the connections of another process or round. Sums saturate, because the numbers
     /// may come from the network.
     pub fn merge(&mut self, other: &Self) {
         self.opened = self.opened.saturating_add(other.opened);
-        for (version, n) in &other.versions {
-            match self.versions.entry(version.clone()) {
-                Entry::Vacant(free) => drop(free.insert(*n)),
-                Entry::Occupied(mut ours) => *ours.get_mut() = ours.get().saturating_add(*n),
-            }
-        }
+        add(&mut self.versions, &other.versions);
+        add(&mut self.tls_suites, &other.tls_suites);
+        self.tls_resumed = self.tls_resumed.saturating_add(other.tls_resumed);
+        self.connect_histogram.merge(&other.connect_histogram);
+        self.tls_histogram.merge(&other.tls_histogram);
         for theirs in &other.addresses {
             match self.addresses.iter_mut().find(|ours| ours.address == theirs.address) {
                 None => self.addresses.push(theirs.clone()),
@@ -52,6 +80,15 @@ impl Connections {
                     ours.error = ours.error.take().or_else(|| theirs.error.clone());
                 }
             }
+        }
+    }
+}
+
+fn add(ours: &mut BTreeMap<String, u64>, theirs: &BTreeMap<String, u64>) {
+    for (name, n) in theirs {
+        match ours.entry(name.clone()) {
+            Entry::Vacant(free) => drop(free.insert(*n)),
+            Entry::Occupied(mut ours) => *ours.get_mut() = ours.get().saturating_add(*n),
         }
     }
 }
@@ -72,6 +109,7 @@ mod tests {
                 failed,
                 error,
             }],
+            ..Connections::default()
         }
     }
 
@@ -85,5 +123,22 @@ mod tests {
         assert_eq!((all.opened, all.versions["HTTP/1.1"]), (u64::MAX, u64::MAX));
         assert_eq!((a.connections, a.failed), (u64::MAX, 0));
         assert_eq!((b.connections, b.failed, b.error.as_deref()), (0, 1, Some("refused")));
+    }
+
+    #[test]
+    fn the_times_of_handshakes_are_merged() {
+        let (ms, suite) = (Duration::from_millis(1), "TLS 1.3, AES_128_GCM_SHA256".to_owned());
+        let handshake =
+            |time, is_resumed| Some(Handshake { time, suite: suite.clone(), is_resumed });
+        let mut all = Connections::default();
+        let mut other = Connections::default();
+        all.opened(ms, handshake(3 * ms, false));
+        other.opened(ms, handshake(5 * ms, true));
+        other.opened(7 * ms, None);
+        all.merge(&other);
+        assert_eq!((all.opened, all.tls_resumed, all.tls_suites[&suite]), (3, 1, 2));
+        let [connect, tls] = [&all.connect_histogram, &all.tls_histogram].map(|it| it.latencies());
+        assert_eq!((connect.len(), connect.max(), tls.len()), (3, Some(7_003), 2));
+        assert_eq!((tls.min(), tls.max()), (Some(3_000), Some(5_003)));
     }
 }

@@ -9,6 +9,7 @@
 mod body_sizes;
 mod connections;
 mod counts;
+mod handshake;
 mod latencies;
 mod outcome;
 mod postgres;
@@ -24,6 +25,7 @@ mod timeline;
 pub use body_sizes::BodySizes;
 pub use connections::{AddressRecord, Connections};
 pub use counts::Counts;
+pub use handshake::Handshake;
 pub use latencies::{Distribution, Latencies};
 pub use outcome::{Ending, ErrorKind, Outcome};
 pub use postgres::PostgresActivity;

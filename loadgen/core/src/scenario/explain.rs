@@ -144,8 +144,8 @@ fn explain_choice(http: &Http) -> String {
     match (http.transport, features.split_last()) {
         (Some(kind), _) => format!("{kind}, set in the scenario"),
         (None, None) => match http.version {
-            HttpVersion::Http11 => "http1 (reqwest for an https:// URL)".to_owned(),
-            HttpVersion::Http2 => "http2, for HTTP/2 (reqwest for an https:// URL)".to_owned(),
+            HttpVersion::Http11 => "http1".to_owned(),
+            HttpVersion::Http2 => "http2, for HTTP/2".to_owned(),
         },
         (None, Some((only, []))) => format!("reqwest, for {only}"),
         (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),

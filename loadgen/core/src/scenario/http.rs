@@ -21,6 +21,8 @@ pub struct Http {
     pub proxy: Option<String>,
     /// Connections of users of HTTP/2.
     pub sharing: Sharing,
+    /// Whether a user's requests share a connection.
+    pub connection: Reuse,
     /// Transport that the file requires; `None` chooses a suitable transport.
     pub transport: Option<TransportKind>,
     /// TLS options, for `https://` URLs.
@@ -39,13 +41,24 @@ pub enum HttpVersion {
     Http2,
 }
 
+/// Number of requests that a connection serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// All requests of a user, as long as the server keeps the connection open.
+    #[default]
+    KeepAlive,
+    /// One request, so that each latency includes the time to connect.
+    PerRequest,
+}
+
 /// Implementation that sends requests and receives answers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransportKind {
-    /// Built-in implementation for HTTP/1.1 without TLS, which costs the load generator least.
+    /// Built-in implementation for HTTP/1.1, which costs the load generator least.
     Http1,
-    /// Implementation for HTTP/2 without TLS, on the `h2` crate.
+    /// Implementation for HTTP/2, on the `h2` crate.
     Http2,
     /// The `reqwest` crate, which supports all options except shared connections.
     Reqwest,
@@ -102,32 +115,26 @@ impl Http {
         asked.into_iter().filter_map(|(feature, asked)| asked.then_some(feature)).collect()
     }
 
-    /// Returns the transport for requests to `base_url`: the one that the file requires, or else
-    /// the cheapest one that supports all options in use.
+    /// Returns the transport of the requests: the one that the file requires, or else the cheapest
+    /// one that supports all options in use.
     ///
     /// ```
     /// use loadgen_core::scenario::{Http, HttpVersion, TransportKind};
     ///
-    /// let plain = Http::default();
-    /// assert_eq!(plain.transport("http://127.0.0.1:8000"), TransportKind::Http1);
-    /// assert_eq!(plain.transport("https://127.0.0.1:8000"), TransportKind::Reqwest);
+    /// assert_eq!(Http::default().transport(), TransportKind::Http1);
     ///
     /// let http2 = Http { version: HttpVersion::Http2, ..Http::default() };
-    /// assert_eq!(http2.transport("http://127.0.0.1:8000"), TransportKind::Http2);
+    /// assert_eq!(http2.transport(), TransportKind::Http2);
     ///
     /// let cookies = Http { cookies: true, ..Http::default() };
-    /// assert_eq!(cookies.transport("http://127.0.0.1:8000"), TransportKind::Reqwest);
+    /// assert_eq!(cookies.transport(), TransportKind::Reqwest);
     /// ```
-    pub fn transport(&self, base_url: &str) -> TransportKind {
-        if let Some(kind) = self.transport {
-            kind
-        } else if base_url.starts_with("https://") || !self.needs_reqwest().is_empty() {
-            TransportKind::Reqwest
-        } else {
-            match self.version {
-                HttpVersion::Http11 => TransportKind::Http1,
-                HttpVersion::Http2 => TransportKind::Http2,
-            }
+    pub fn transport(&self) -> TransportKind {
+        match (self.transport, self.version) {
+            (Some(kind), _) => kind,
+            _ if !self.needs_reqwest().is_empty() => TransportKind::Reqwest,
+            (None, HttpVersion::Http11) => TransportKind::Http1,
+            (None, HttpVersion::Http2) => TransportKind::Http2,
         }
     }
 }
@@ -135,9 +142,6 @@ impl Http {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const PLAIN: &str = "http://127.0.0.1:8000";
-    const TLS: &str = "https://127.0.0.1:8000";
 
     #[test]
     fn each_feature_alone_requires_reqwest() {
@@ -151,7 +155,7 @@ mod tests {
             assert_eq!(http.needs_reqwest(), [feature]);
             for version in [HttpVersion::Http11, HttpVersion::Http2] {
                 let http = Http { version, ..http.clone() };
-                assert_eq!(http.transport(PLAIN), TransportKind::Reqwest, "{feature}");
+                assert_eq!(http.transport(), TransportKind::Reqwest, "{feature}");
             }
         }
         assert_eq!(default().needs_reqwest(), []);
@@ -160,10 +164,8 @@ mod tests {
     #[test]
     fn the_transport_of_the_file_is_used() {
         for kind in [TransportKind::Http1, TransportKind::Http2, TransportKind::Reqwest] {
-            for url in [PLAIN, TLS] {
-                let http = Http { transport: Some(kind), ..Http::default() };
-                assert_eq!(http.transport(url), kind);
-            }
+            let http = Http { transport: Some(kind), ..Http::default() };
+            assert_eq!(http.transport(), kind);
         }
     }
 }

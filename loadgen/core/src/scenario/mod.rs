@@ -60,7 +60,7 @@ pub use expect::{Condition, Expect, HeaderCondition, JsonType, SizeRange, Status
 pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::encode_foreign;
-pub use http::{Http, HttpFeature, HttpVersion, TransportKind};
+pub use http::{Http, HttpFeature, HttpVersion, Reuse, TransportKind};
 pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
@@ -75,7 +75,7 @@ pub use rows::{Cells, Order, Rows};
 pub use sharing::{Sharing, TooFewStreams};
 pub use template::Template;
 pub use threshold::{Comparison, Metric, Of, Threshold, Used};
-pub use tls::Tls;
+pub use tls::{Tls, TlsVersion};
 
 /// Reads and checks a scenario file for inspection, without environment
 /// variables. The scenario's name is the file's stem.

@@ -8,15 +8,32 @@ use super::secret::Secret;
 
 /// TLS options for `https://` URLs. The default checks servers' certificates against those of the
 /// system, and shows no certificate of the client.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tls {
     /// Whether any certificate of a server is accepted.
     pub insecure: bool,
+    /// The only TLS version of handshakes; `None` for TLS 1.3 or else 1.2.
+    pub version: Option<TlsVersion>,
+    /// Name that is requested from the server (SNI, RFC 6066), and that its certificate must have;
+    /// `None` for the host of the URL.
+    pub server_name: Option<String>,
+    /// Whether a user's later connections resume the session of an earlier one.
+    pub resumes: bool,
     /// Certificates of authorities (PEM, RFC 7468) that are trusted besides the system's; `None` for
     /// none.
     ca: Option<String>,
     /// Certificate that clients show to servers; `None` for none.
     identity: Option<Identity>,
+}
+
+/// A version of TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TlsVersion {
+    /// TLS 1.2 (RFC 5246).
+    Tls12,
+    /// TLS 1.3 (RFC 8446).
+    Tls13,
 }
 
 /// Certificates that a client shows, its own first, and the private key of its own.
@@ -27,6 +44,19 @@ pub type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
 struct Identity {
     chain: String,
     key: Secret,
+}
+
+impl Default for Tls {
+    fn default() -> Self {
+        Self {
+            insecure: false,
+            version: None,
+            server_name: None,
+            resumes: true,
+            ca: None,
+            identity: None,
+        }
+    }
 }
 
 impl Tls {

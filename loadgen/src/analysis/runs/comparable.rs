@@ -7,10 +7,10 @@ use serde::Serialize;
 use super::unlike::Leaves;
 use crate::analysis::compare::ByRound;
 use crate::analysis::figures::{rates, requests_per_cpu_s, speeds};
-use crate::measure::Connections;
 use crate::record::{
-    Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, FailedBy, Lack,
-    RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict, VerdictKind,
+    Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, ConnectionsRecord,
+    FailedBy, Lack, RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict,
+    VerdictKind,
 };
 
 /// The data of a saved run or capacity search that a comparison of runs needs.
@@ -211,10 +211,12 @@ fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<I
 
 /// Returns the HTTP versions of all connections; `None` if a round has no record of connections, or
 /// if no connection has a known version.
-fn versions<'a>(rounds: impl Iterator<Item = Option<&'a Connections>>) -> Option<BTreeSet<String>> {
+fn versions<'a>(
+    rounds: impl Iterator<Item = Option<&'a ConnectionsRecord>>,
+) -> Option<BTreeSet<String>> {
     let mut all = BTreeSet::new();
     for round in rounds {
-        all.extend(round?.versions.keys().cloned());
+        all.extend(round?.counts.versions.keys().cloned());
     }
     (!all.is_empty()).then_some(all)
 }

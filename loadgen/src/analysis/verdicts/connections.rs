@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::measure::{AddressRecord, Connections};
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
-use crate::scenario::{HttpVersion, Scenario, Sharing};
+use crate::scenario::{HttpVersion, Reuse, Scenario, Sharing};
 use crate::text::counted;
 
 /// Returns all verdicts on a target's connections.
@@ -14,8 +14,11 @@ pub(super) fn connections(
 ) -> impl Iterator<Item = Verdict> {
     let mut all = Connections::default();
     let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
-    rounds.for_each(|round| all.merge(round));
-    let more = more_than_needed(target, record, scenario.http.sharing);
+    rounds.for_each(|round| all.merge(&round.counts));
+    let more = match scenario.http.connection {
+        Reuse::KeepAlive => more_than_needed(target, record, scenario.http.sharing),
+        Reuse::PerRequest => None,
+    };
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target))
 }
 
@@ -30,7 +33,7 @@ fn more_than_needed(
         changed.chain([round.users_planned]).max().unwrap_or_default()
     };
     let more = target.rounds.iter().filter_map(|round| {
-        let (opened, users) = (round.connections.as_ref()?.opened, most_users(round));
+        let (opened, users) = (round.connections.as_ref()?.counts.opened, most_users(round));
         let needed = sharing.connections_of(users, record.load.workers);
         (opened > u64::from(needed)).then_some((opened, users, needed))
     });
@@ -78,7 +81,9 @@ fn addresses(target: &TargetRecord) -> Option<Verdict> {
     let mut all = Connections::default();
     let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
     // loadgen starts a target of the lab afresh in each round, on another port.
-    rounds.filter(|round| round.addresses.len() > 1).for_each(|round| all.merge(round));
+    rounds
+        .filter(|round| round.counts.addresses.len() > 1)
+        .for_each(|round| all.merge(&round.counts));
     let each = || all.addresses.iter().map(|address| address.connections);
     let (least, most) = (each().min()?, each().max()?);
     // An address count need not divide the users evenly, and each round and worker begins anew.
@@ -114,11 +119,11 @@ mod tests {
         let connections = Connections {
             opened,
             versions: BTreeMap::from([(version.to_owned(), opened)]),
-            addresses: Vec::new(),
+            ..Connections::default()
         };
         RoundRecord {
             users_planned: users,
-            connections: Some(connections),
+            connections: Some(connections.into()),
             ..RoundRecord::default()
         }
     }
@@ -144,6 +149,8 @@ mod tests {
         let change = LoadChangeRecord { second: 1, users: Some(200), rate_per_s: None };
         let changed = RoundRecord { changes: vec![change], ..round(100, 167, "HTTP/1.1") };
         assert_eq!(said(vec![changed], ""), [""; 0]);
+        let each = "http = { connection = \"per-request\" }";
+        assert_eq!(said(vec![round(100, 9_000, "HTTP/1.1")], each), [""; 0]);
     }
 
     #[test]
@@ -177,7 +184,7 @@ mod tests {
     fn addresses_with_fewer_connections_are_reported() {
         let with = |shares: &[(u64, Option<&str>)]| {
             let mut round = round(100, 100, "HTTP/1.1");
-            round.connections.as_mut().unwrap().addresses = (1..)
+            round.connections.as_mut().unwrap().counts.addresses = (1..)
                 .zip(shares)
                 .map(|(n, (connections, error))| AddressRecord {
                     address: format!("10.0.0.{n}:80"),
@@ -193,7 +200,7 @@ mod tests {
         let port = |n: u64| {
             let mut round = round(100, 100 * n, "HTTP/1.1");
             round.users_planned *= u32::try_from(n).unwrap();
-            round.connections.as_mut().unwrap().addresses = vec![AddressRecord {
+            round.connections.as_mut().unwrap().counts.addresses = vec![AddressRecord {
                 address: format!("127.0.0.1:{n}"),
                 connections: 100 * n,
                 failed: 0,

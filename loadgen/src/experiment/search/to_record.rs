@@ -55,7 +55,7 @@ fn target(
         name,
         url: of.url.clone(),
         transport: Some(transport(&quest.job.scenario, &of.url)),
-        connections: Some(of.connections.clone()),
+        connections: Some(of.connections.clone().into()),
         server: server(quest.job, index, lab),
         capacity: Capacity::of(&of.rounds),
         knee: knee(&curve).cloned(),

@@ -87,7 +87,7 @@ pub(super) fn round_record(
         users_achieved: round.users_achieved(),
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
         start_skew_symmetric_ms: results.start_skew.map(|skew| ms(skew.symmetric)),
-        connections: Some(results.connections()),
+        connections: Some(results.connections().into()),
         changes: results.changes.iter().map(|change| changed(change, conditions.warmup)).collect(),
         target_ended: round.ended.clone(),
         rows_ran_out: results.ran_out().into_iter().map(str::to_owned).collect(),

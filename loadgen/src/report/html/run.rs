@@ -15,6 +15,7 @@ use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
+use crate::report::words::connections;
 use crate::report::words::containers::containers;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
@@ -54,6 +55,7 @@ pub fn run(record: &RunRecord) -> String {
                     (figures(&charts, &resources))
                 }
             }
+            (opened(record))
             (database(&targets))
             (checks(record))
             (about(record))
@@ -196,6 +198,21 @@ fn database(targets: &[&TargetRecord]) -> Markup {
             section {
                 h2 id="postgres" { "PostgreSQL" }
                 (table(&called, postgres::LEGEND, &columns, &named_rows(&rows)))
+            }
+        }
+    }
+}
+
+/// Returns a table of how long opening connections took; nothing if it cost little.
+fn opened(record: &RunRecord) -> Markup {
+    let rows = connections::rows(record);
+    let columns = connections::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
+    let called = Called::Heading("connections");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="connections" { "Connections" }
+                (table(&called, &connections::legend(record), &columns, &named_rows(&rows)))
             }
         }
     }

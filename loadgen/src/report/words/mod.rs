@@ -6,6 +6,7 @@ pub(super) mod capacity;
 pub(super) mod changes;
 pub(super) mod comparison;
 pub(super) mod conclusion;
+pub(super) mod connections;
 pub(super) mod containers;
 pub(super) mod curves;
 pub(super) mod degraded;

@@ -182,6 +182,8 @@ error_rate = "< 101%"
     shared_connections_with_redirects: http_table("version = \"2\"\nconnections = 10\nredirects = 3");
     shared_connections_of_reqwest:
         http_table("version = \"2\"\nconnections = 10\nstreams = 1\ntransport = \"reqwest\"");
+    shared_connections_per_request:
+        http_table("version = \"2\"\nconnections = 10\nconnection = \"per-request\"");
     no_shared_connection: http_table("version = \"2\"\nconnections = 0\nstreams = \"two\"");
     fewer_streams_than_users: message(
         "[http]\nversion = \"2\"\nconnections = 2\nstreams = 10\n[load]\nusers = 21\n[[step]]\nget = \"/\"\n"

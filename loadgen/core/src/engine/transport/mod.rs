@@ -1,15 +1,18 @@
 //! Sends requests to the server and reads the answers. Each transport has its own file.
 //!
-//! All transports give the same outcome for the same server. `http1` and `http2` are our own, for
-//! `http://`; `reqwest` does what they can't.
+//! All transports give the same outcome for the same server. `http1` and `http2` are our own; `reqwest`
+//! does what they can't.
 
 mod addresses;
 mod connections;
+mod dialer;
 mod headers;
 mod http1;
 mod http2;
 mod reqwest;
 mod step_request;
+mod stream;
+mod tls;
 
 use std::borrow::Cow;
 use std::future::{Future, poll_fn};
@@ -67,7 +70,7 @@ impl Transport {
     /// Creates the plan's transport, without opening a connection. Returns
     /// the reason if the transport cannot be created.
     pub fn new(plan: &Plan) -> Result<Self, String> {
-        match plan.scenario.http.transport(&plan.base_url) {
+        match plan.scenario.http.transport() {
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
             TransportKind::Http2 => http2::Http2::new(plan).map(|it| Self::Http2(it.into())),
             TransportKind::Reqwest => {

@@ -1,5 +1,7 @@
 //! Encodes latencies as text for saved documents.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use super::Latencies;
@@ -24,6 +26,16 @@ impl From<Latencies> for Distribution {
 }
 
 impl Distribution {
+    /// Adds one latency.
+    pub(in crate::measure) fn record(&mut self, latency: Duration) {
+        self.0.record(latency);
+    }
+
+    /// Adds all latencies of `other`.
+    pub(in crate::measure) fn merge(&mut self, other: &Self) {
+        self.0.merge(&other.0);
+    }
+
     /// Returns the latencies as a distribution that can be merged with other distributions.
     #[must_use]
     pub fn latencies(&self) -> &Latencies {
@@ -87,8 +99,6 @@ impl<'de> Deserialize<'de> for Distribution {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use hdrhistogram::Histogram;
     use proptest::prelude::*;
 

@@ -7,7 +7,7 @@ use url::{Host, ParseError, Url};
 use super::reader::{Faults, Value};
 use super::tls;
 use crate::scenario::error::Fault;
-use crate::scenario::http::{Http, HttpVersion, TransportKind};
+use crate::scenario::http::{Http, HttpVersion, Reuse, TransportKind};
 use crate::scenario::overrides::MOST_USERS;
 
 /// Largest number of consecutive redirects: as many as browsers follow.
@@ -16,13 +16,14 @@ pub(super) const MOST_REDIRECTS: u64 = 20;
 /// Largest number of connections, and of users of one connection: as many as users.
 pub(super) const MOST_SHARED: u64 = MOST_USERS as u64;
 
-const KEYS: [&str; 9] = [
+const KEYS: [&str; 10] = [
     "version",
     "connections",
     "streams",
     "redirects",
     "cookies",
     "proxy",
+    "connection",
     "transport",
     "tls",
     "auth",
@@ -38,6 +39,9 @@ pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 4] = [
     ("reqwest", Some(TransportKind::Reqwest)),
 ];
 
+pub(super) const CONNECTIONS: [(&str, Reuse); 2] =
+    [("keep-alive", Reuse::KeepAlive), ("per-request", Reuse::PerRequest)];
+
 /// Reads the table. Relative paths in the file start at `folder`.
 pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Http> {
     let mut table = value.table("[http]", faults)?;
@@ -49,6 +53,9 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
     }
     check_transport(&http, &values, faults);
     check_sharing(&http, &values, faults);
+    if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
+        refuse_server_name(&http, &values, faults);
+    }
     faults.is_http2 = http.version == HttpVersion::Http2;
     Some(http)
 }
@@ -65,6 +72,7 @@ fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faul
         "streams" => http.sharing.streams = read_shared(value, faults),
         "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
         "proxy" => http.proxy = read_proxy(value, faults),
+        "connection" => http.connection = value.choice(&CONNECTIONS, faults).unwrap_or_default(),
         // Read with the steps, whose names it can use.
         "auth" => {}
         "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),
@@ -109,7 +117,6 @@ fn check_transport(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     let (Some(kind), Some(forced)) = (http.transport, value("transport")) else { return };
     let features = http.needs_reqwest();
     let by_reqwest = features.iter().map(|feature| (feature.key(), "needs reqwest"));
-    let by_reqwest = by_reqwest.chain([("tls", "needs reqwest")]);
     let beyond: Vec<(&str, &str)> = match (kind, http.version) {
         (TransportKind::Http1, HttpVersion::Http2) => {
             by_reqwest.chain([("version", "needs http2")]).collect()
@@ -147,6 +154,14 @@ fn check_sharing(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
         let help = "add `version = \"2\"`, or leave the key out";
         return first.fault::<()>(message, "only in HTTP/2", help, faults).unwrap_or_default();
     }
+    if http.connection == Reuse::PerRequest
+        && let Some(other) = values.iter().find(|value| value.key == "connection")
+    {
+        let message = format!("`{}` has no effect if each request opens a connection", first.key);
+        let fault =
+            Fault::new(message).at(first.place(), "no effect").at(other.place(), "chosen here");
+        return faults.add(fault.help("leave one of them out"));
+    }
     let features = http.needs_reqwest();
     let of_feature = |value: &&Value<'_>| features.iter().any(|it| it.key() == value.key);
     if let Some(other) = values.iter().find(of_feature) {
@@ -167,4 +182,17 @@ pub(super) fn check_users(value: &Value<'_>, http: &Http, users: u32, faults: &m
         .help("use more connections or streams, or leave one of the two keys out");
     let places = table.take_any(["connections", "streams"]);
     faults.add(places.iter().fold(fault, |fault, value| fault.at(value.place(), "too few")));
+}
+
+/// Adds a fault: `reqwest` always asks for the host of the URL.
+fn refuse_server_name(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let fault = Fault::new("the transport `reqwest` does not support `server_name`")
+        .help("leave out `server_name`, or the options that need reqwest");
+    let features = http.needs_reqwest();
+    let asking = values.iter().filter(|value| {
+        value.key == "transport" || features.iter().any(|feature| feature.key() == value.key)
+    });
+    let tls = values.iter().filter(|value| value.key == "tls").map(|value| (value, "named here"));
+    let places = tls.chain(asking.map(|value| (value, "needs reqwest")));
+    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
 }

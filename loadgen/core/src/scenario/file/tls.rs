@@ -3,8 +3,13 @@
 use std::fs;
 use std::path::Path;
 
+use rustls::pki_types::ServerName;
+
 use super::reader::{Faults, Value};
-use crate::scenario::tls::Tls;
+use crate::scenario::tls::{Tls, TlsVersion};
+
+pub(super) const VERSIONS: [(&str, TlsVersion); 2] =
+    [("1.2", TlsVersion::Tls12), ("1.3", TlsVersion::Tls13)];
 
 /// Reads the table. Relative paths start at `folder`.
 pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Tls> {
@@ -12,8 +17,14 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
     let mut tls = Tls::default();
     let insecure = table.take("insecure").map_or(Some(false), |value| value.boolean(faults));
     let (ca, cert, key) = (table.take("ca"), table.take("cert"), table.take("key"));
+    let resumes = table.take("resumption").map_or(Some(true), |value| value.boolean(faults));
+    let version = table.take("version").map(|value| value.choice(&VERSIONS, faults));
+    let server_name = table.take("server_name").map(|value| read_server_name(&value, faults));
     table.finish(faults);
     tls.insecure = insecure?;
+    tls.resumes = resumes?;
+    tls.version = version.map_or(Some(None), |version| version.map(Some))?;
+    tls.server_name = server_name.map_or(Some(None), |name| name.map(Some))?;
     if let Some(ca) = ca {
         let pem = read_file(&ca, folder, faults)?;
         tls.trust(pem).or_else(|why| refuse(&ca, &why, faults)).ok()?;
@@ -33,6 +44,15 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
         }
     }
     Some(tls)
+}
+
+fn read_server_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let name = value.name(faults)?;
+    if ServerName::try_from(name).is_err() {
+        let message = "`server_name` must be a host name or an IP address";
+        return value.fault(message, "this name", "write a name such as \"example.org\"", faults);
+    }
+    Some(name.to_owned())
 }
 
 fn read_file(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<String> {

@@ -4,6 +4,7 @@ use super::{escaped, list, sections, table, titled};
 use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
+use crate::report::words::connections;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
@@ -38,6 +39,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(proofs(record)),
         ),
         titled(&escaped(flows::LEGEND), flows(record)),
+        titled(&escaped(&connections::legend(record)), connections(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
@@ -51,6 +53,10 @@ fn flows(record: &RunRecord) -> String {
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
+fn connections(record: &RunRecord) -> String {
+    table(&connections::HEADER, &connections::rows(record))
+}
+
 fn postgres(record: &RunRecord) -> String {
     let rows = postgres::rows(ranked(record).into_iter().map(|(target, _)| target));
     table(&postgres::HEADER, &rows)

@@ -7,6 +7,7 @@ use crate::analysis::differences;
 use crate::record::{FEWEST_ROUNDS, RunRecord, ThresholdRecord};
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
+use crate::report::words::connections;
 use crate::report::words::containers::containers;
 use crate::report::words::efficiency::efficiency;
 use crate::report::words::flows;
@@ -31,7 +32,13 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     let figures = match record.is_matrix() {
         true => matrix::table(record),
         false => {
-            let all = [table(record), flows(record), efficiency(record), postgres(record)];
+            let all = [
+                table(record),
+                flows(record),
+                connections(record),
+                efficiency(record),
+                postgres(record),
+            ];
             all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
         }
     };
@@ -61,6 +68,15 @@ fn flows(record: &RunRecord) -> String {
         return String::new();
     }
     lay_out(&flows::HEADER, &rows) + "\n" + &wrap(" ", flows::LEGEND)
+}
+
+/// Returns the table of how long opening connections took; empty if it cost little.
+fn connections(record: &RunRecord) -> String {
+    let rows = connections::rows(record);
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&connections::HEADER, &rows) + "\n" + &wrap(" ", &connections::legend(record))
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

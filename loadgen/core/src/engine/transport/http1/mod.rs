@@ -12,8 +12,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
@@ -22,54 +21,51 @@ use self::request::{Buffers, Message};
 pub use self::response::fuzzing::read_foreign;
 pub use self::response::{MOST_HEADERS, Progress, Reader};
 pub use self::scratch::Scratch;
-use self::unsent::Unsent;
-use super::addresses::Addresses;
-use super::connections::Tally;
-use super::{Answer, Body, Failure, Headers, Keep};
+pub(super) use self::unsent::Unsent;
+use super::dialer::{Dialer, Sessions};
+use super::stream::Stream;
+use super::{Answer, Body, Failure, Headers, Keep, tls};
 use crate::engine::check::expectations::reads_headers;
 use crate::engine::content_encoding::Encoded;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
-use crate::scenario::{Data, Method, RenderError, Step};
+use crate::scenario::{Data, Method, RenderError, Reuse, Step};
 
 /// Number of connections opened concurrently before the start. Stays below the shortest usual
 /// backlog of a listening server (128).
 const AT_ONCE: usize = 100;
 
-/// State shared by all users: the server's addresses, and the constant parts of each request.
+/// State shared by all users: how connections are opened, and the constant parts of each request.
 pub struct Http1 {
-    addresses: Arc<Addresses>,
-    tally: Tally,
+    dialer: Arc<Dialer>,
+    /// Whether the next request of a user uses the same connection.
+    keeps_alive: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
     /// Connections opened before the start and still unused, by
     /// their user's number within the process.
-    opened: Mutex<HashMap<u32, TcpStream>>,
+    opened: Mutex<HashMap<u32, Connection>>,
     messages: Vec<Message>,
 }
 
+/// A user's connection, and the sessions that its next connection can resume.
+type Connection = (Stream, Sessions);
+
 impl Http1 {
-    /// Creates the transport for a plan whose base URL starts with `http://`.
+    /// Creates the transport for a plan, without opening a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
-        if url.scheme() != "http" {
-            let scheme = url.scheme();
-            return Err(format!(
-                "transport = \"http1\" supports http:// addresses, not {scheme}://"
-            ));
-        }
-        let addresses = Addresses::of(&url);
-        let addresses = addresses.ok_or(format!("{}: no host", plan.base_url))?.into();
+        let dialer = Dialer::new(plan, &url)?.into();
+        let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
         let steps = plan.scenario.steps.iter();
-        let messages = steps.map(|step| Message::new(step, &url)).collect();
-        let (tally, opened) = (Tally::default(), Mutex::default());
-        Ok(Self { addresses, tally, share: plan.share, opened, messages })
+        let messages = steps.map(|step| Message::new(step, &url, !keeps_alive)).collect();
+        Ok(Self { dialer, keeps_alive, share: plan.share, opened: Mutex::default(), messages })
     }
 
     /// Opens the first connection of each of these users. Stops at the first error: the remaining
     /// users connect when they send, and count the error.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
-        if self.addresses.find().await.is_err() {
+        if !self.keeps_alive || self.dialer.find().await.is_err() {
             return;
         }
         let mut opening = JoinSet::new();
@@ -77,36 +73,39 @@ impl Http1 {
             if opening.len() >= AT_ONCE && !self.keep(opening.join_next().await) {
                 return;
             }
-            let addresses = self.addresses.clone();
-            opening.spawn(async move { (user.local, addresses.connect(user.global).await) });
+            let dialer = self.dialer.clone();
+            opening.spawn(async move {
+                let mut sessions = Sessions::default();
+                let stream = dialer.connect(user.global, &mut sessions).await;
+                stream.ok().map(|stream| (user.local, (stream, sessions)))
+            });
         }
         while self.keep(opening.join_next().await) {}
     }
 
     /// Stores an opened connection for its user. Returns `false`
     /// if `opened` contains no connection.
-    fn keep(&self, opened: Option<Result<(u32, io::Result<TcpStream>), JoinError>>) -> bool {
-        let Some(Ok((user, Ok(stream)))) = opened else { return false };
-        self.tally.opened();
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, stream);
+    fn keep(&self, opened: Option<Result<Option<(u32, Connection)>, JoinError>>) -> bool {
+        let Some(Ok(Some((user, connection)))) = opened else { return false };
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, connection);
         true
     }
 
     /// Returns the connection opened for the user before the start, or a new one.
-    async fn connection(&self, user: u32) -> Result<TcpStream, Failure> {
+    async fn connection(&self, user: u32, sessions: &mut Sessions) -> Result<Stream, Failure> {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
-        if let Some(stream) = opened.filter(is_quiet) {
-            return Ok(stream);
+        if let Some((mut stream, of_user)) = opened {
+            *sessions = of_user;
+            if stream.is_quiet() {
+                return Ok(stream);
+            }
         }
-        let connected = self.addresses.connect(self.share.number(user).global).await;
-        let stream = connected.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))?;
-        self.tally.opened();
-        Ok(stream)
+        self.dialer.connect(self.share.number(user).global, sessions).await
     }
 
     /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
-        self.tally.connections(Some(&self.addresses))
+        self.dialer.connections()
     }
 }
 
@@ -117,7 +116,8 @@ pub struct Link<'a> {
     user: u32,
     /// The open connection between two requests; `None` during a request, or if the connection
     /// cannot be reused. An abandoned request closes its connection.
-    idle: Option<TcpStream>,
+    idle: Option<Stream>,
+    sessions: Sessions,
     buffers: Buffers,
     /// Index of the step whose request was rendered last.
     index: u32,
@@ -128,8 +128,16 @@ pub struct Link<'a> {
 
 impl<'a> Link<'a> {
     pub fn new(shared: &'a Http1, user: u32) -> Self {
-        let (buffers, reader) = (Buffers::default(), Reader::default());
-        Self { shared, user, idle: None, buffers, index: 0, samples: false, reader }
+        Self {
+            shared,
+            user,
+            idle: None,
+            sessions: Sessions::default(),
+            buffers: Buffers::default(),
+            index: 0,
+            samples: false,
+            reader: Reader::default(),
+        }
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
@@ -153,66 +161,91 @@ impl<'a> Link<'a> {
         if headers {
             self.reader.keep_head();
         }
-        let (stream, is_new) = match self.idle.take().filter(is_quiet) {
+        let idle = self.idle.take().and_then(|mut stream| stream.is_quiet().then_some(stream));
+        let (stream, is_new) = match idle {
             Some(stream) => (stream, false),
             // Boxed, so that users with a connection don't carry the memory for opening one.
-            None => (Box::pin(self.shared.connection(self.user)).await?, true),
+            None => {
+                let opening = self.shared.connection(self.user, &mut self.sessions);
+                (Box::pin(opening).await?, true)
+            }
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
-        let mut exchange =
-            Exchange { stream, request, broken: false, reader: &mut self.reader, step };
-        let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
-        let (stream, sent) = (exchange.stream, exchange.request.is_empty() && !exchange.broken);
-        let Progress::Whole { body, keep_alive } = progress else {
-            // Unreachable: `poll` is ready only with a whole answer.
-            return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
-        };
+        let Exchanged { answer, stream, version } =
+            exchange(stream, request, &mut self.reader, step, headers).await?;
         if is_new {
-            self.shared.tally.speaks(self.reader.version());
+            self.shared.dialer.speaks(version);
         }
-        if keep_alive && sent {
-            self.idle = Some(stream);
-        }
-        let status = self.reader.status();
-        let body = match body {
-            Some(range) => Body::Read(scratch, range),
-            None => Body::Kept(self.reader.kept()),
-        };
-        let head = Headers::Head(self.reader.head());
-        let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
-        let encoding = self.reader.is_encoded().then(encoded);
-        let headers = if headers { head } else { Headers::Unkept };
-        Ok(Answer { status, headers, body, encoding })
+        self.idle = stream.filter(|_| self.shared.keeps_alive);
+        Ok(answer)
     }
 }
 
-/// Whether nothing has arrived on an idle connection, neither its end nor unsolicited bytes. Makes
-/// a system call only if something has arrived.
-fn is_quiet(stream: &TcpStream) -> bool {
-    stream.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
+/// A response, and the connection over which it came.
+pub(super) struct Exchanged<'a> {
+    pub(super) answer: Answer<'a>,
+    /// The connection, if it can carry the next request.
+    pub(super) stream: Option<Stream>,
+    /// HTTP version of the response.
+    pub(super) version: &'static str,
+}
+
+/// Sends `request` over `stream`, and reads the response with `reader`, which has begun to read the
+/// response to this `step`. Returns the `headers` only if they are asked for.
+pub(super) async fn exchange<'a>(
+    stream: Stream,
+    request: Unsent<'_>,
+    reader: &'a mut Reader,
+    step: &Step,
+    headers: bool,
+) -> Result<Exchanged<'a>, Failure> {
+    let mut exchange = Exchange { stream, request, sending: Sending::Writes, reader, step };
+    let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
+    let Exchange { stream, sending, reader, .. } = exchange;
+    let Progress::Whole { body, keep_alive } = progress else {
+        // Unreachable: `poll` is ready only with a whole answer.
+        return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
+    };
+    let reader = &*reader;
+    let body = match body {
+        Some(range) => Body::Read(scratch, range),
+        None => Body::Kept(reader.kept()),
+    };
+    let head = Headers::Head(reader.head());
+    let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
+    let encoding = reader.is_encoded().then(encoded);
+    let headers = if headers { head } else { Headers::Unkept };
+    let answer = Answer { status: reader.status(), headers, body, encoding };
+    let stream = (keep_alive && sending == Sending::Sent).then_some(stream);
+    Ok(Exchanged { answer, stream, version: reader.version() })
 }
 
 /// A request in flight, until its answer is read.
-struct Exchange<'a> {
-    stream: TcpStream,
+struct Exchange<'r, 'a> {
+    stream: Stream,
     /// The part of the request that is still to be sent.
-    request: Unsent<'a>,
-    /// Whether the server accepts no more of the request. An answer may nevertheless arrive.
-    broken: bool,
+    request: Unsent<'r>,
+    sending: Sending,
     reader: &'a mut Reader,
-    step: &'a Step,
+    step: &'r Step,
 }
 
-impl Exchange<'_> {
+/// How far a request is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Sending {
+    /// Bytes are left to be written.
+    Writes,
+    /// All is written, and TLS may hold some of it back.
+    Flushes,
+    Sent,
+    /// The server accepts no more of the request. An answer may nevertheless arrive.
+    Broken,
+}
+
+impl Exchange<'_, '_> {
     /// Sends and reads as much as possible. A server may answer before it has read the request.
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(Scratch, Progress), Failure>> {
-        while !self.request.is_empty() && !self.broken {
-            match self.request.poll_send(&mut self.stream, context) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(_)) => self.broken = true,
-                Poll::Pending => break,
-            }
-        }
+        self.send(context);
         let mut scratch = Scratch::take();
         loop {
             let mut buffer = ReadBuf::new(&mut scratch);
@@ -223,13 +256,34 @@ impl Exchange<'_> {
                 Ok(()) => {
                     self.reader.feed(&scratch[..length], |status| Keep::of(self.step, status))
                 }
-                Err(e) => Err(Failure::new(ErrorKind::Reset, e.to_string())),
+                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Err(response::cut_off()),
+                Err(e) => Err(tls::of_exchange(&e)
+                    .unwrap_or_else(|| Failure::new(ErrorKind::Reset, e.to_string()))),
             };
             match progress {
                 Ok(Progress::Partial) => {}
                 Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
                 Err(failure) => return Poll::Ready(Err(failure)),
             }
+        }
+    }
+
+    /// Sends as much of the request as the connection takes.
+    fn send(&mut self, context: &mut Context<'_>) {
+        while self.sending == Sending::Writes {
+            self.sending = match self.request.poll_send(&mut self.stream, context) {
+                Poll::Ready(Ok(())) if self.request.is_empty() => Sending::Flushes,
+                Poll::Ready(Ok(())) => Sending::Writes,
+                Poll::Ready(Err(_)) => Sending::Broken,
+                Poll::Pending => return,
+            };
+        }
+        if self.sending == Sending::Flushes {
+            self.sending = match Pin::new(&mut self.stream).poll_flush(context) {
+                Poll::Ready(Ok(())) => Sending::Sent,
+                Poll::Ready(Err(_)) => Sending::Broken,
+                Poll::Pending => return,
+            };
         }
     }
 }

@@ -37,9 +37,10 @@ struct Rendered {
 }
 
 impl Message {
-    /// Creates the request of `step` to a server with the base URL `url`.
-    pub(super) fn new(step: &Step, url: &Url) -> Self {
-        let head = head(step, url).revealed();
+    /// Creates the request of `step` to a server with the base URL `url`. `closes` asks the server to
+    /// close the connection after its response.
+    pub(super) fn new(step: &Step, url: &Url, closes: bool) -> Self {
+        let head = head(step, url, closes).revealed();
         let Some(body) = &step.body else {
             let length = if step.method.expects_body() { "content-length: 0\r\n" } else { "" };
             let head = joined(head, &format!("{length}\r\n"));
@@ -123,10 +124,13 @@ impl Message {
 }
 
 /// Returns the request line and the headers, without `content-length` and the empty line.
-fn head(step: &Step, url: &Url) -> Template {
+fn head(step: &Step, url: &Url, closes: bool) -> Template {
     let mut head = Template::literal(format!("{} ", step.method));
     head.append(step_request::path(step, url));
     head.append(Template::literal(" HTTP/1.1\r\n"));
+    if closes && !step.headers.iter().any(|(name, _)| name == "connection") {
+        head.append(Template::literal("connection: close\r\n"));
+    }
     for (name, value) in step_request::headers(step, url) {
         head.append(Template::literal(format!("{name}: ")));
         head.append(value);
@@ -148,7 +152,7 @@ mod tests {
     fn message(keys: &str, url: &str) -> Message {
         let text = format!("[[step]]\n{keys}");
         let step = scenario::parse("test", "test.toml", &text).unwrap().steps.remove(0);
-        Message::new(&step, &Url::parse(url).unwrap())
+        Message::new(&step, &Url::parse(url).unwrap(), false)
     }
 
     /// Returns the request that a step with these `keys` sends to

@@ -1,5 +1,7 @@
 //! Says in words why a request over HTTP/2 failed.
 
+use std::io;
+
 use h2::{Error, Reason};
 
 use super::wire::Line;
@@ -15,12 +17,20 @@ pub(super) fn failure(error: &Error, line: &Line) -> Failure {
         let message = "the server answers in HTTP/1.1: it does not speak HTTP/2 at this port";
         return Failure::new(ErrorKind::Protocol, message);
     }
+    if let Some(fault) = line.fault() {
+        return fault.clone();
+    }
     if let Some(io) = error.get_io() {
         // h2 says "broken pipe" of a connection that the server has closed.
-        let message = match (io.get_ref().is_some(), line.is_silent()) {
-            (_, true) => "the server closed the connection without a word of HTTP/2".to_owned(),
+        let is_closed = match io.kind() {
+            io::ErrorKind::UnexpectedEof => true,
+            io::ErrorKind::BrokenPipe => io.get_ref().is_some(),
+            _ => false,
+        };
+        let message = match (is_closed, line.is_silent()) {
+            (true, true) => "the server closed the connection without a word of HTTP/2".to_owned(),
             (true, false) => "the server closed the connection".to_owned(),
-            (false, false) => io.to_string(),
+            (false, _) => io.to_string(),
         };
         return Failure::new(ErrorKind::Reset, message);
     }

@@ -5,16 +5,12 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
-use tokio::net::TcpStream;
 
 use super::failure::failure;
 use super::wire::{Line, Wire};
 use crate::engine::transport::Failure;
-use crate::engine::transport::addresses::Addresses;
-use crate::measure::ErrorKind;
-
-/// The stream of a connection.
-pub(super) type Stream = TcpStream;
+use crate::engine::transport::dialer::{Dialer, Sessions};
+use crate::engine::transport::stream::Stream;
 
 /// An h2 connection, which sends and receives only while it is polled.
 pub(super) type Connection = client::Connection<Wire<Stream>, Bytes>;
@@ -36,15 +32,30 @@ const ABANDONED: usize = 1 << 16;
 const ABANDONED_FOR: Duration = Duration::from_secs(60);
 
 /// A connection that was opened.
-pub(super) struct Opened {
+pub(super) enum Opened {
+    Http2(Http2),
+    /// The server has chosen HTTP/1.1.
+    Http1(Stream),
+}
+
+/// An open connection of HTTP/2.
+pub(super) struct Http2 {
     pub(super) connection: Connection,
     pub(super) sender: SendRequest<Bytes>,
     pub(super) line: Arc<Line>,
 }
 
-/// Opens a connection to the address of this user, with prior knowledge that the server speaks HTTP/2.
-pub(super) async fn open(addresses: &Addresses, user: u32) -> Result<Opened, Failure> {
-    let stream = dial(addresses, user).await?;
+/// Opens a connection for the user with this global number. Over TLS, the server chooses the version of
+/// HTTP; without TLS, loadgen takes it for granted that the server speaks HTTP/2 ("prior knowledge").
+pub(super) async fn open(
+    dialer: &Dialer,
+    user: u32,
+    sessions: &mut Sessions,
+) -> Result<Opened, Failure> {
+    let stream = dialer.connect(user, sessions).await?;
+    if stream.refuses_http2() {
+        return Ok(Opened::Http1(stream));
+    }
     let line = Arc::new(Line::default());
     let mut builder = client::Builder::new();
     builder
@@ -59,11 +70,5 @@ pub(super) async fn open(addresses: &Addresses, user: u32) -> Result<Opened, Fai
         .max_local_error_reset_streams(None);
     let shaken = builder.handshake(Wire::new(stream, line.clone())).await;
     let (sender, connection) = shaken.map_err(|e| failure(&e, &line))?;
-    Ok(Opened { connection, sender, line })
-}
-
-/// Opens the stream under a connection.
-async fn dial(addresses: &Addresses, user: u32) -> Result<Stream, Failure> {
-    let connected = addresses.connect(user).await;
-    connected.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))
+    Ok(Opened::Http2(Http2 { connection, sender, line }))
 }

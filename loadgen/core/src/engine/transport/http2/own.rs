@@ -11,7 +11,7 @@ use h2::client::SendRequest;
 
 use super::exchange::{Broken, Exchange, Response};
 use super::failure::failure;
-use super::opening::{Connection, Opened};
+use super::opening::{Connection, Http2};
 use super::request::Rendered;
 use super::wire::Line;
 use crate::engine::transport::{Failure, Keep};
@@ -28,8 +28,8 @@ pub(super) struct Own {
 }
 
 impl Own {
-    pub(super) fn new(opened: Opened) -> Self {
-        let Opened { connection, sender, line } = opened;
+    pub(super) fn new(opened: Http2) -> Self {
+        let Http2 { connection, sender, line } = opened;
         let mut own = Self { connection, sender, line, has_answered: false };
         // Sends the settings. A closed connection is found before the first request.
         let _ = own.drive();

@@ -14,9 +14,11 @@ use tokio::task::JoinSet;
 
 use super::exchange::{Exchange, Response};
 use super::failure::failure;
-use super::opening::{Connection, Opened};
+use super::opening::{self, Connection, Http2, Opened};
 use super::request::Rendered;
 use super::wire::Line;
+use crate::engine::transport::dialer::{Dialer, Sessions};
+use crate::engine::transport::stream::Stream;
 use crate::engine::transport::{Failure, Keep};
 use crate::scenario::Step;
 
@@ -44,6 +46,14 @@ struct State {
     client: Option<Client>,
     /// Reason why the last attempt failed.
     failure: Option<Failure>,
+    sessions: Sessions,
+}
+
+/// What a user gets from a slot.
+pub(super) enum Access {
+    Shared(Client),
+    /// The server has chosen HTTP/1.1, where each user has a connection.
+    Http1(Stream),
 }
 
 /// One user's access to a connection.
@@ -85,31 +95,33 @@ impl Pool {
 }
 
 impl Slot {
-    /// Returns a client of the open connection. Opens the connection first if there is none; users who
-    /// wait for that meanwhile share its result.
+    /// Returns a client of the open connection. Opens the connection first if there is none, for the user
+    /// with this global number; users who wait for that meanwhile share its result.
     pub(super) async fn client(
         &self,
         pool: &Pool,
-        open: impl Future<Output = Result<Opened, Failure>>,
-    ) -> Result<Client, Failure> {
+        dialer: &Dialer,
+        user: u32,
+    ) -> Result<Access, Failure> {
         let has_waited = self.state.try_lock().is_err();
         let mut state = self.state.lock().await;
         if let Some(client) = &mut state.client
             && client.is_open()
         {
-            return Ok(client.clone());
+            return Ok(Access::Shared(client.clone()));
         }
         // Another user's attempt was under way when this user came, and has failed since.
         match state.failure.take() {
             Some(failure) if has_waited => return Err(state.failure.insert(failure).clone()),
             _ => {}
         }
-        match open.await {
-            Ok(Opened { connection, sender, line }) => {
+        match opening::open(dialer, user, &mut state.sessions).await {
+            Ok(Opened::Http2(Http2 { connection, sender, line })) => {
                 pool.drive(connection);
                 let client = Client { sender, line, has_answered: Arc::default() };
-                Ok(state.client.insert(client).clone())
+                Ok(Access::Shared(state.client.insert(client).clone()))
             }
+            Ok(Opened::Http1(stream)) => Ok(Access::Http1(stream)),
             Err(failure) => Err(state.failure.insert(failure).clone()),
         }
     }

@@ -3,10 +3,12 @@
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::engine::transport::{Failure, tls};
 
 /// First bytes of a response in HTTP/1. No HTTP/2 server begins with them: as the head of a frame, they
 /// would announce more than any client allows.
@@ -18,6 +20,8 @@ pub(super) struct Line {
     /// The task to wake when the stream is ready; `None` wakes the task that polls the stream.
     owner: Mutex<Option<Waker>>,
     begun: AtomicU8,
+    /// Reason why TLS ended the connection. h2 tells it only as text.
+    fault: OnceLock<Failure>,
 }
 
 /// What a server has sent so far, as values of `Line::begun`.
@@ -44,6 +48,11 @@ impl Line {
     /// Whether the server's first bytes are a response in HTTP/1.
     pub(super) fn is_http1(&self) -> bool {
         self.begun.load(Ordering::Relaxed) == begun::HTTP1
+    }
+
+    /// Returns the reason why TLS ended the connection; `None` if it did not.
+    pub(super) fn fault(&self) -> Option<&Failure> {
+        self.fault.get()
     }
 
     fn has_read(&self, bytes: &[u8]) {
@@ -92,6 +101,11 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         let before = buffer.filled().len();
         let read = self.poll(context, |stream, context| stream.poll_read(context, buffer));
         self.line.has_read(&buffer.filled()[before..]);
+        if let Poll::Ready(Err(error)) = &read
+            && let Some(fault) = tls::of_exchange(error)
+        {
+            let _ = self.line.fault.set(fault);
+        }
         read
     }
 }

@@ -7,13 +7,14 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::{Client, Proxy, redirect};
 use rustls::ClientConfig;
+use rustls::client::Resumption;
 use tokio::net::lookup_host;
 
 use super::counted::{Counted, Opened};
-use super::tls;
 use crate::engine::transport::USER_AGENT;
 use crate::engine::transport::addresses::Addresses;
-use crate::scenario::{Http, HttpVersion};
+use crate::engine::transport::tls;
+use crate::scenario::{Http, HttpVersion, Reuse};
 
 /// Builds a client for each user. Users with a common connection pool would open more connections
 /// than there are users: a request takes whichever connection becomes free first, but the new
@@ -43,6 +44,11 @@ impl Clients {
     /// the named server is measured.
     pub(super) fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
         let Self { http, is_tls, tls, addresses } = self;
+        let mut tls = tls.clone();
+        tls.resumption = match http.tls.resumes {
+            true => Resumption::in_memory_sessions(1),
+            false => Resumption::disabled(),
+        };
         let mut builder = Client::builder()
             .user_agent(USER_AGENT)
             .redirect(match http.redirects {
@@ -59,8 +65,12 @@ impl Clients {
             .tcp_nodelay(true)
             // Leaves the closing of connections to the server, as `http1` does.
             .pool_idle_timeout(None)
+            .pool_max_idle_per_host(match http.connection {
+                Reuse::KeepAlive => usize::MAX,
+                Reuse::PerRequest => 0,
+            })
             .cookie_store(http.cookies)
-            .tls_backend_preconfigured(tls.clone())
+            .tls_backend_preconfigured(tls)
             .connector_layer(Counted(opened));
         builder = match http.version {
             HttpVersion::Http11 => builder.http1_only(),

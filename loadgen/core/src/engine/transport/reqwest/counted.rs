@@ -6,10 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 
+use tokio::task::yield_now;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::engine::transport::connections::Tally;
+
+/// Number of turns that other tasks get before a client opens another connection. An answered request
+/// gives its connection back to the client only after two other tasks ran, and the next request takes
+/// it as soon as it is there: see `settle` in [`super`].
+const TURNS: usize = 16;
 
 /// Number of connections that one client has opened.
 #[derive(Clone, Default)]
@@ -33,7 +39,7 @@ impl Opened {
 
     fn one_more(&self) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        self.tally.opened();
+        self.tally.one_more();
     }
 }
 
@@ -71,6 +77,12 @@ where
 
     fn call(&mut self, request: R) -> Self::Future {
         let (connecting, opened) = (self.inner.call(request), self.opened.clone());
-        Box::pin(async move { connecting.await.inspect(|_| opened.one_more()) })
+        let turns = if opened.count() == 0 { 0 } else { TURNS };
+        Box::pin(async move {
+            for _ in 0..turns {
+                yield_now().await;
+            }
+            connecting.await.inspect(|_| opened.one_more())
+        })
     }
 }

@@ -2,7 +2,6 @@
 
 mod client;
 mod counted;
-mod tls;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -18,7 +17,7 @@ use self::client::Clients;
 use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
-use super::{Answer, Body, Failure, Headers, Keep, encoding, step_request};
+use super::{Answer, Body, Failure, Headers, Keep, encoding, step_request, tls};
 use crate::engine::check::expectations::reads_headers;
 use crate::engine::plan::{Number, Plan};
 use crate::measure::{Connections, ErrorKind};

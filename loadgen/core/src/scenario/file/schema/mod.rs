@@ -24,7 +24,9 @@ use kinds::{
 use serde_json::{Value, json};
 
 use super::flow::ASSIGN;
-use super::{BACKENDS, MOST_EXISTING_ITEMS, MOST_EXISTING_PROFILES, ON_ERROR, http, proof, rows};
+use super::{
+    BACKENDS, MOST_EXISTING_ITEMS, MOST_EXISTING_PROFILES, ON_ERROR, http, proof, rows, tls,
+};
 
 /// Returns the JSON Schema of a whole scenario file.
 pub(in crate::scenario) fn schema() -> Value {
@@ -111,6 +113,15 @@ fn http_table() -> Schema {
             )
             .or("auto"),
         ),
+        (
+            "connection",
+            choice(
+                &http::CONNECTIONS,
+                "Whether all requests of a user share a connection (keep-alive), or each request \
+                 opens one (per-request).",
+            )
+            .or("keep-alive"),
+        ),
         ("tls", tls_table()),
         (
             "auth",
@@ -125,12 +136,15 @@ fn http_table() -> Schema {
         ("cookies", json!({ "const": false })),
         ("proxy", json!(false)),
     ];
-    let http1 = [("version", json!({ "const": "1.1" })), ("tls", json!(false))];
-    let http2 = [("version", json!({ "const": "2" })), ("tls", json!(false))];
-    let shared =
-        [("version", json!({ "const": "2" })), ("transport", json!({ "enum": ["auto", "http2"] }))];
-    let needing_version = |keys: [(&'static str, Value); 2]| {
-        let mut table = partly(keys.into_iter().chain(without_reqwest.clone()));
+    let http1 = [("version", json!({ "const": "1.1" }))];
+    let http2 = [("version", json!({ "const": "2" }))];
+    let shared = [
+        ("transport", json!({ "enum": ["auto", "http2"] })),
+        ("connection", json!({ "const": "keep-alive" })),
+    ];
+    let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
+    let needing_version = |keys: &[(&'static str, Value)]| {
+        let mut table = partly(keys.iter().cloned().chain(without_reqwest.clone()));
         table["required"] = json!(["version"]);
         table
     };
@@ -138,8 +152,8 @@ fn http_table() -> Schema {
     let within_http1 = partly(http1.into_iter().chain(without_reqwest.clone()));
     let conditions = json!([
         { "if": says("transport", "http1"), "then": within_http1 },
-        { "if": says("transport", "http2"), "then": needing_version(http2) },
-        { "if": shares, "then": needing_version(shared) },
+        { "if": says("transport", "http2"), "then": needing_version(&http2) },
+        { "if": shares, "then": needing_version(&shared) },
     ]);
     table("Options of HTTP.", keys).with("allOf", conditions)
 }
@@ -148,6 +162,16 @@ fn tls_table() -> Schema {
     let ca = "Path of a PEM file with certificates of authorities to trust besides the system's.";
     let keys = [
         ("insecure", boolean("Whether any certificate of a server is accepted.").or(false)),
+        ("version", choice(&tls::VERSIONS, "The only TLS version that is offered.")),
+        (
+            "server_name",
+            name("Name that is requested from the server and that its certificate must have."),
+        ),
+        (
+            "resumption",
+            boolean("Whether a user's later connections resume the session of an earlier one.")
+                .or(true),
+        ),
         ("ca", name(ca)),
         ("cert", name("Path of a PEM file with the client's certificate.")),
         ("key", name("Path of a PEM file with the private key of the client's certificate.")),

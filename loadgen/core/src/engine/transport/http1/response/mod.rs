@@ -164,10 +164,7 @@ impl Reader {
             self.state = State::Done;
             return Ok(Progress::Whole { body: None, keep_alive: false });
         }
-        Err(Failure::new(
-            ErrorKind::Reset,
-            "the connection was closed before the response was complete",
-        ))
+        Err(cut_off())
     }
 
     fn advance(&mut self, input: &[u8], keep: &impl Fn(u16) -> Keep) -> Result<Progress, Failure> {
@@ -319,6 +316,12 @@ impl Reader {
         }
         Ok(())
     }
+}
+
+/// A response that is incomplete when its connection ends.
+pub(super) fn cut_off() -> Failure {
+    let what = "the connection was closed before the response was complete";
+    Failure::new(ErrorKind::Reset, what)
 }
 
 fn too_long() -> Failure {
