@@ -96,7 +96,7 @@ fn transport(http: &str) -> String {
 
 #[test]
 fn check_names_the_transport_and_the_reason() {
-    assert_eq!(transport(""), "http1 (reqwest for an https:// URL)");
+    assert_eq!(transport(""), "http1");
     assert_eq!(transport("cookies = true"), "reqwest, for cookies");
     let all = "version = \"2\"\nredirects = 3\ncookies = true\nproxy = \"http://10.0.0.1:3128\"";
     assert_eq!(transport(all), "reqwest, for redirects, cookies and a proxy");

@@ -5,7 +5,6 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::scenario::{Order, Scenario, Sharing};
-use crate::text::counted;
 
 /// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -114,11 +113,9 @@ impl Share {
             let most = u64::from(connections) * u64::from(streams);
             if most < u64::from(here) {
                 return Err(format!(
-                    "worker {worker} of {of} has {}, but its {} with streams = {streams} carries only {} at \
-                     a time: use a number of connections that the number of workers divides",
-                    counted(here.into(), "user"),
-                    counted(connections.into(), "connection"),
-                    counted(most, "request"),
+                    "worker {worker} of {of} has {here} of the users, but its {connections} of the \
+                     connections with streams = {streams} carry only {most} requests at a time: use a \
+                     number of connections that the number of workers divides"
                 ));
             }
         }

@@ -135,8 +135,8 @@ impl Link<'_> {
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         match self {
             Self::Http1(link) => link.exchange(step).await,
-            // Boxed, so that users of `http1` don't carry the memory for these futures.
-            Self::Http2(link) => Box::pin(link.exchange(step)).await,
+            Self::Http2(link) => link.exchange(step).await,
+            // Boxed, so that users of the other transports don't carry the memory for this future.
             Self::Reqwest(link) => Box::pin(link.exchange(step)).await,
         }
     }

@@ -10,3 +10,4 @@ mod floods;
 mod peer;
 mod run;
 mod sharing;
+mod tls;

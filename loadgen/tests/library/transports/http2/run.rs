@@ -42,7 +42,7 @@ pub async fn run(url: &str, http: &str, load: &str, step: &str) -> Came {
     for phase in [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail] {
         series.phase(phase).iter().for_each(|step| counts.merge(step));
     }
-    Came { counts, connections: finished.connections }
+    Came { counts, connections: *finished.connections }
 }
 
 /// Like [`run`], with one user that gets `/` `times` times over its own connection.

@@ -1,10 +1,11 @@
 //! One user's requests.
 
+use std::future::poll_fn;
 use std::mem;
 use std::sync::Arc;
-use std::task::Context;
+use std::task::{Context, Poll};
 
-use super::exchange::Response;
+use super::exchange::{Exchange, Response};
 use super::fallback::Fallback;
 use super::own::Own;
 use super::request::Rendered;
@@ -27,6 +28,8 @@ pub struct Link<'a> {
     sessions: Sessions,
     /// The request that was rendered last; `None` once it is sent.
     request: Option<Rendered>,
+    /// The request in flight. Kept here, so that no future has to carry it.
+    exchange: Option<Exchange>,
     /// Buffer for generated text.
     text: String,
     response: Response,
@@ -53,6 +56,7 @@ impl<'a> Link<'a> {
             fallback: None,
             sessions: Sessions::default(),
             request: None,
+            exchange: None,
             text: String::new(),
             response: Response::default(),
             least: Keep::default(),
@@ -87,41 +91,60 @@ impl<'a> Link<'a> {
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.response.clear();
-        let Some(request) = self.request.take() else {
-            // Unreachable: a request is rendered before it is sent.
-            return Err(Failure::new(ErrorKind::Protocol, "no request"));
-        };
         if !self.is_connected() {
             // Boxed, so that users with a connection don't carry the memory for opening one.
             Box::pin(self.connect()).await?;
         }
-        let Self { shared, response, least, .. } = self;
-        if let Some(fallback) = &mut self.fallback {
+        if self.fallback.is_some() {
             // Boxed, because few servers choose HTTP/1.1.
-            let exchange = Box::pin(fallback.exchange(&request, step, *least));
-            let (answer, first) = exchange.await?;
-            first.into_iter().for_each(|version| shared.dialer.speaks(version));
-            return Ok(answer);
+            return Box::pin(self.fall_back(step)).await;
         }
-        let is_first = match &mut self.way {
-            Way::Own(Some(own)) => {
-                own.exchange(request, step, *least, response).await?;
-                !mem::replace(&mut own.has_answered, true)
-            }
-            Way::Shared { client: Some(client), .. } => {
-                client.exchange(request, step, *least, response).await?;
-                client.is_first()
-            }
-            // Unreachable: the user is connected.
-            _ => return Err(Failure::new(ErrorKind::Connect, "no connection")),
-        };
-        if is_first {
-            shared.dialer.speaks("HTTP/2");
+        self.begin()?;
+        {
+            let mut flight = Flight(self);
+            poll_fn(|context| flight.poll(step, context)).await?;
         }
-        if let (false, Way::Own(own)) = (shared.keeps_alive, &mut self.way) {
+        if self.is_first() {
+            self.shared.dialer.speaks("HTTP/2");
+        }
+        if let (false, Way::Own(own)) = (self.shared.keeps_alive, &mut self.way) {
             *own = None;
         }
-        response.answer(step, *least)
+        self.response.answer(step, self.least)
+    }
+
+    /// Queues the request that was rendered last.
+    fn begin(&mut self) -> Result<(), Failure> {
+        let begun = match (self.request.take(), &mut self.way) {
+            (Some(request), Way::Own(Some(own))) => own.begin(request, self.least)?,
+            (Some(request), Way::Shared { client: Some(client), .. }) => {
+                client.begin(request, self.least)?
+            }
+            // Unreachable: a request is rendered, and the user connected, before it sends.
+            _ => return Err(Failure::new(ErrorKind::Connect, "no connection")),
+        };
+        self.exchange = Some(begun);
+        Ok(())
+    }
+
+    /// Sends the request over HTTP/1.1, which the server has chosen.
+    async fn fall_back(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        let (Some(fallback), Some(request)) = (&mut self.fallback, self.request.take()) else {
+            // Unreachable, as in `begin`.
+            return Err(Failure::new(ErrorKind::Connect, "no connection"));
+        };
+        let (answer, first) = fallback.exchange(&request, step, self.least).await?;
+        first.into_iter().for_each(|version| self.shared.dialer.speaks(version));
+        Ok(answer)
+    }
+
+    /// Whether the response is the first one over its connection.
+    fn is_first(&mut self) -> bool {
+        match &mut self.way {
+            Way::Own(Some(own)) => !mem::replace(&mut own.has_answered, true),
+            Way::Shared { client: Some(client), .. } => client.is_first(),
+            _ => false,
+        }
     }
 
     /// Whether the next request has a connection.
@@ -145,16 +168,52 @@ impl<'a> Link<'a> {
                 }
                 Line::Http1(stream) => stream,
             },
-            Way::Shared { pool, slot, client } => match self.shared.client(pool, slot).await? {
-                Access::Shared(new) => {
-                    *client = Some(new);
-                    return Ok(());
+            Way::Shared { pool, slot, client } => {
+                match self.shared.client(pool, slot, self.user).await? {
+                    Access::Shared(new) => {
+                        *client = Some(new);
+                        return Ok(());
+                    }
+                    Access::Http1(stream) => stream,
                 }
-                Access::Http1(stream) => stream,
-            },
+            }
         };
         self.fallback = Some(Box::new(Fallback::new(stream)));
         Ok(())
+    }
+}
+
+/// A request in flight. Dropped before its end, it tells the server that the response is no longer
+/// awaited: at once over the user's own connection, and by its driver over a shared one.
+struct Flight<'l, 'a>(&'l mut Link<'a>);
+
+impl Flight<'_, '_> {
+    /// Sends the request, and reads as much of the response to `step` as has arrived.
+    fn poll(&mut self, step: &Step, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let Link { way, exchange, response, .. } = &mut *self.0;
+        let Some(flying) = exchange else { return Poll::Pending };
+        let polled = match way {
+            Way::Own(Some(own)) => own.poll(flying, step, response, context),
+            Way::Shared { client: Some(client), .. } => {
+                client.poll(flying, step, response, context)
+            }
+            _ => Poll::Pending,
+        };
+        if let Poll::Ready(Ok(())) = polled {
+            // Nothing is left to reset, unless the server has answered before it read the request.
+            *exchange = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Flight<'_, '_> {
+    fn drop(&mut self) {
+        if self.0.exchange.take().is_some()
+            && let Way::Own(Some(own)) = &mut self.0.way
+        {
+            own.flush();
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod request;
 mod shared;
 mod wire;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::task::{JoinError, JoinSet};
@@ -103,28 +103,45 @@ impl Http2 {
         true
     }
 
-    /// Opens the connections one after another: they are few. A server that chooses HTTP/1.1 is left to
-    /// the users, who then need a connection each.
+    /// Opens the connections one after another: they are few. If the server chooses HTTP/1.1, opens a
+    /// connection for each user.
     async fn open_shared(&self, pool: &Pool, users: impl Iterator<Item = Number>) {
-        let mut slots: Vec<Arc<Slot>> = users.map(|user| pool.slot(user.local)).collect();
-        slots.sort_unstable_by_key(|slot| slot.number);
-        slots.dedup_by_key(|slot| slot.number);
-        for slot in slots {
-            if !matches!(self.client(pool, &slot).await, Ok(Access::Shared(_))) {
-                return;
+        let (mut users, mut opened) = (users, BTreeSet::new());
+        while let Some(user) = users.next() {
+            let slot = pool.slot(user.local);
+            if !opened.insert(slot.number) {
+                continue;
+            }
+            match self.client(pool, &slot, user).await {
+                Ok(Access::Shared(_)) => {}
+                Ok(Access::Http1(stream)) => {
+                    let line = (Line::Http1(stream), Sessions::default());
+                    self.keep(Some(Ok::<_, JoinError>(Some((user.local, line)))));
+                    return self.open_own(users).await;
+                }
+                Err(_) => return,
             }
         }
     }
 
     /// Returns a client of a shared connection, which is opened first if it is not open.
-    async fn client(&self, pool: &Pool, slot: &Slot) -> Result<Access, Failure> {
+    async fn client(&self, pool: &Pool, slot: &Slot, user: Number) -> Result<Access, Failure> {
+        if let Some((Line::Http1(mut stream), _)) = self.take_opened(user)
+            && stream.is_quiet()
+        {
+            return Ok(Access::Http1(stream));
+        }
         slot.client(pool, &self.dialer, self.share.number(slot.number).global).await
+    }
+
+    /// Returns the connection opened for the user before the start; `None` if there is none.
+    fn take_opened(&self, user: Number) -> Option<(Line, Sessions)> {
+        self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local)
     }
 
     /// Returns the connection opened for the user before the start, or a new one.
     async fn own(&self, user: Number, sessions: &mut Sessions) -> Result<Line, Failure> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local);
-        if let Some((mut line, of_user)) = opened {
+        if let Some((mut line, of_user)) = self.take_opened(user) {
             *sessions = of_user;
             if line.is_quiet() {
                 return Ok(line);

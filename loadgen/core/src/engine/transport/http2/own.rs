@@ -1,6 +1,6 @@
 //! A user's own connection, which the user's task drives: no other task is woken for a request.
 
-use std::future::poll_fn;
+use std::mem;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
@@ -9,7 +9,7 @@ use bytes::Bytes;
 use h2::Error;
 use h2::client::SendRequest;
 
-use super::exchange::{Broken, Exchange, Response};
+use super::exchange::{Exchange, Response};
 use super::failure::failure;
 use super::opening::{Connection, Http2};
 use super::request::Rendered;
@@ -23,6 +23,8 @@ pub(super) struct Own {
     connection: Connection,
     sender: SendRequest<Bytes>,
     line: Arc<Line>,
+    /// Whether everything that had arrived was read a moment ago, by the same poll of the user's task.
+    is_fresh: bool,
     /// Whether a response has come over this connection.
     pub(super) has_answered: bool,
 }
@@ -30,7 +32,7 @@ pub(super) struct Own {
 impl Own {
     pub(super) fn new(opened: Http2) -> Self {
         let Http2 { connection, sender, line } = opened;
-        let mut own = Self { connection, sender, line, has_answered: false };
+        let mut own = Self { connection, sender, line, is_fresh: false, has_answered: false };
         // Sends the settings. A closed connection is found before the first request.
         let _ = own.drive();
         own
@@ -45,13 +47,15 @@ impl Own {
     /// Answers what the server has sent while no request was in flight: PING, SETTINGS, GOAWAY. From
     /// then on, further frames wake the task of `context`. Returns whether requests may still be sent.
     pub(super) fn tend(&mut self, context: &mut Context<'_>) -> bool {
+        self.is_fresh = false;
         self.line.wake(context.waker());
         self.is_quiet()
     }
 
-    /// Like [`Self::tend`], right before a request.
+    /// Like [`Self::tend`], right before a request. Does not look again at a connection that has just
+    /// been read to the end.
     pub(super) fn is_quiet(&mut self) -> bool {
-        self.drive().is_pending() && self.is_open()
+        (self.is_fresh || self.drive().is_pending()) && self.is_open()
     }
 
     /// Whether the server has neither closed the connection nor sent GOAWAY.
@@ -60,66 +64,45 @@ impl Own {
         matches!(ready, Poll::Ready(Ok(())))
     }
 
-    /// Sends a request and reads the response.
-    pub(super) async fn exchange(
-        &mut self,
-        request: Rendered,
-        step: &Step,
-        least: Keep,
-        response: &mut Response,
-    ) -> Result<(), Failure> {
-        let exchange = Exchange::begin(&mut self.sender, request, least);
-        let exchange = exchange.map_err(|e| failure(&e, &self.line))?;
-        let mut flight = Flight { own: self, exchange: Some(exchange) };
-        let done = poll_fn(|context| flight.poll(step, response, context)).await;
-        if done.is_ok() {
-            // Nothing is left to reset, unless the server has answered before it read the request.
-            flight.exchange = None;
-        }
-        done
+    /// Queues a request.
+    pub(super) fn begin(&mut self, request: Rendered, least: Keep) -> Result<Exchange, Failure> {
+        self.is_fresh = false;
+        let begun = Exchange::begin(&mut self.sender, request, least);
+        begun.map_err(|e| failure(&e, &self.line))
     }
-}
 
-/// A request in flight. Dropped before its end, it tells the server at once that the response is no
-/// longer awaited.
-struct Flight<'a> {
-    own: &'a mut Own,
-    exchange: Option<Exchange>,
-}
-
-impl Flight<'_> {
-    fn poll(
+    /// Sends the request, and reads as much of the response to `step` as has arrived.
+    pub(super) fn poll(
         &mut self,
+        exchange: &mut Exchange,
         step: &Step,
         response: &mut Response,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failure>> {
-        let Self { own, exchange: Some(exchange) } = self else { return Poll::Pending };
-        own.line.wake(context.waker());
+        self.line.wake(context.waker());
         loop {
-            let driven = own.drive();
+            let driven = self.drive();
             let noop = &mut Context::from_waker(Waker::noop());
             match exchange.poll(step, response, noop) {
-                Poll::Ready(done) => {
-                    return Poll::Ready(done.map_err(|broken| broken.failure(&own.line)));
+                Poll::Ready(Ok(())) => {
+                    self.is_fresh = driven.is_pending();
+                    return Poll::Ready(Ok(()));
                 }
-                Poll::Pending if std::mem::take(&mut exchange.has_released) => {}
+                Poll::Ready(Err(broken)) => return Poll::Ready(Err(broken.failure(&self.line))),
+                Poll::Pending if mem::take(&mut exchange.has_released) => {}
                 Poll::Pending => {
                     // A closed connection ends all of its streams, so that the response is ready.
                     return driven.map(|closed| {
-                        let closed = closed.map_err(|e| Broken::Http2(e).failure(&own.line));
+                        let closed = closed.map_err(|e| failure(&e, &self.line));
                         closed.and(Err(Failure::new(ErrorKind::Reset, "the connection was closed")))
                     });
                 }
             }
         }
     }
-}
 
-impl Drop for Flight<'_> {
-    fn drop(&mut self) {
-        if self.exchange.take().is_some() {
-            let _ = self.own.drive();
-        }
+    /// Sends what is queued: that a response is no longer awaited.
+    pub(super) fn flush(&mut self) {
+        let _ = self.drive();
     }
 }

@@ -1,6 +1,6 @@
 //! Connections that users share. A task of its own drives each connection.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::mem;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -141,17 +141,21 @@ impl Client {
             && !self.has_answered.swap(true, Ordering::Relaxed)
     }
 
-    /// Sends a request and reads the response.
-    pub(super) async fn exchange(
-        &mut self,
-        request: Rendered,
+    /// Queues a request.
+    pub(super) fn begin(&mut self, request: Rendered, least: Keep) -> Result<Exchange, Failure> {
+        let begun = Exchange::begin(&mut self.sender, request, least);
+        begun.map_err(|e| failure(&e, &self.line))
+    }
+
+    /// Reads as much of the response to `step` as has arrived.
+    pub(super) fn poll(
+        &self,
+        exchange: &mut Exchange,
         step: &Step,
-        least: Keep,
         response: &mut Response,
-    ) -> Result<(), Failure> {
-        let exchange = Exchange::begin(&mut self.sender, request, least);
-        let mut exchange = exchange.map_err(|e| failure(&e, &self.line))?;
-        let done = poll_fn(|context| exchange.poll(step, response, context)).await;
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Failure>> {
+        let done = exchange.poll(step, response, context);
         done.map_err(|broken| broken.failure(&self.line))
     }
 }
