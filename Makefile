@@ -24,14 +24,14 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 .PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel docs screenshot lint fmt clean
 .PHONY: images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
-.PHONY: peers peer-wrk peer-oha peer-hey peer-k6 peer-locust peer-goose
+.PHONY: peers peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 # Tests show the live view in tmux and reports in Chromium, mmdebstrap makes the images, HAProxy is the load balancer of
-# replicas, and redis-tools has redis-benchmark.
-PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light caddy haproxy redis-tools
+# replicas, redis-tools has redis-benchmark, and openssl makes the certificate of an nginx.
+PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light openssl caddy haproxy redis-tools
 IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
 setup: ## Install the requirements of the tests from PyPI and, as root, from Debian
@@ -141,11 +141,21 @@ bench-docs: build simulated-workers $(PYTHON) ## Measure and write the tables of
 	$(PYTHON) -m bench.footprint --markdown docs/explanation/cost.md $(FOOTPRINT_FLAGS)
 	$(PYTHON) -m bench.manager --markdown docs/explanation/cost.md $(MANAGER_FLAGS)
 
-peers: peer-wrk peer-oha peer-hey peer-k6 peer-locust ## Install the peers that `make bench` compares with loadgen
+as_root = test "$$(id -u)" = 0 || { echo "$@ installs $(1) from Debian: run it as root" >&2; exit 1; }
 
-peer-wrk: ## Install wrk and nginx from Debian, as root
-	@test "$$(id -u)" = 0 || { echo "peer-wrk installs wrk and nginx-light from Debian: run it as root" >&2; exit 1; }
-	apt-get install -y wrk nginx-light
+peers: peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust ## Install the peers that `make bench` compares with loadgen
+	@for peer in zrk gcannon wrk2; do \
+		PATH="$(PEERS)/bin:$$PATH" command -v $$peer >/dev/null || \
+			echo "peers: $$peer is in no package registry: see CONTRIBUTING.md, or make bench skips it"; \
+	done
+
+peer-wrk: ## Install wrk, nginx and openssl from Debian, as root
+	@$(call as_root,wrk nginx-light openssl)
+	apt-get install -y wrk nginx-light openssl
+
+peer-h2load: ## Install h2load from Debian, as root
+	@$(call as_root,nghttp2-client)
+	apt-get install -y nghttp2-client
 
 peer-oha: ## Install oha from crates.io
 	$(CARGO) install --locked oha@1.16.0 --root $(PEERS)

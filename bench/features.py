@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.loads import Load
 from bench.page import about, table
 from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
@@ -113,7 +114,8 @@ def _options() -> argparse.Namespace:
 def measured(plan: Plan, features: Sequence[Feature], users: int) -> Runs:
     with at_work(plan) as (server, folder):
         tools = [feature.tool(folder, number) for number, feature in enumerate(features)]
-        return passes(plan, tools, users, server, folder)
+        load = Load("features", f"{users:,} users", tools, connections=users)
+        return passes(plan, load, server, folder)
 
 
 def report(plan: Plan, users: int, runs: Runs) -> str:

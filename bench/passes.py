@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import signal
 import sys
 import tempfile
@@ -11,7 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from bench.plan import ENOUGH_CONNECTIONS, Plan
+from bench.loads import Load
+from bench.plan import Plan
 from bench.process import Failed, run
 from bench.results import Runs, Sample
 from bench.server import Server, nginx, nginx_program
@@ -25,6 +27,8 @@ def lacks() -> str | None:
     """Return the program that is missing for any measurement; None if none is missing."""
     if not nginx_program():
         return "nginx is missing: run `make peer-wrk`"
+    if not shutil.which("openssl"):
+        return "openssl is missing, which makes nginx's certificate: run `make peer-wrk`"
     return None if LOADGEN.path() else "loadgen is not built: run `make build`"
 
 
@@ -53,44 +57,53 @@ def _allow_many_connections() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
-def passes(plan: Plan, tools: Sequence[Tool], users: int, server: Server, folder: Path) -> Runs:
-    runs: Runs = {tool.name: [] for tool in tools}
+def passes(plan: Plan, load: Load, server: Server, folder: Path) -> Runs:
+    runs: Runs = {tool.name: [] for tool in load.tools}
     for number in range(plan.passes):
-        for tool in in_turn(tools, number):
-            result = _attempt(tool, plan, users, server, folder)
+        for tool in in_turn(load.tools, number):
+            result = _attempt(tool, plan, load, server, folder)
             runs[tool.name].append(result)
-            print(f"{users:,} connections, pass {number + 1} of {plan.passes}: {tool.name}: {result}", file=sys.stderr)
+            print(f"{load.title}, pass {number + 1} of {plan.passes}: {tool.name}: {result}", file=sys.stderr)
     return runs
 
 
 def in_turn(tools: Sequence[Tool], number: int) -> list[Tool]:
-    """Return the tools in the order of a pass: each pass starts with another tool, and every second pass is reversed.
+    """Return the tools in the order of a pass.
 
-    A tool that always ran after the same other tool would always start from the state that the other tool leaves.
+    The first two tools, loadgen and its main rival, run directly one after the other. The second of two passes is the
+    first in reverse (ABBA), so that a steady drift of the machine cancels out. Each two passes start with another tool:
+    a tool that always ran after the same other tool would always start from the state that the other tool leaves.
     """
-    first = number % len(tools)
-    order = [*tools[first:], *tools[:first]]
+    groups = [list(tools[:2]), *([tool] for tool in tools[2:])]
+    first = number // 2 % len(groups)
+    order = [tool for group in [*groups[first:], *groups[:first]] for tool in group]
     return order if number % 2 == 0 else order[::-1]
 
 
-def _attempt(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) -> Sample | Failed:
+def _attempt(tool: Tool, plan: Plan, load: Load, server: Server, folder: Path) -> Sample | Failed:
     try:
-        return _sample(tool, plan, users, server, Path(tempfile.mkdtemp(dir=folder)))
+        return _sample(tool, plan, load, server, Path(tempfile.mkdtemp(dir=folder)))
     except Failed as failed:
         return failed
 
 
-def _sample(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) -> Sample:
-    command = tool.command(url=server.url, users=users, seconds=plan.seconds, out=folder / "out")
+def _sample(tool: Tool, plan: Plan, load: Load, server: Server, folder: Path) -> Sample:
+    command = tool.command(
+        url=server.url_of(load.protocol),
+        users=load.users,
+        connections=load.connections,
+        streams=load.streams,
+        rate=load.rate,
+        seconds=plan.seconds,
+        out=folder / "out",
+    )
     before = server.settled()
     usage = run(command, plan.generator_core, plan.seconds + MORE_THAN_ASKED_S, folder / "output")
     after = server.settled()
     requests = after.requests - before.requests
     opened = after.accepted - before.accepted
-    if requests == 0:
-        raise Failed("nginx counted no request")
-    if opened < ENOUGH_CONNECTIONS * users:
-        raise Failed(f"opened {opened:,} of {users:,} connections")
+    if lacking := load.lacking(requests, opened, plan.seconds):
+        raise Failed(lacking)
     if errors := errors_of(folder / "out"):
         raise Failed(f"{errors:,} of {requests:,} requests failed")
     return Sample(
@@ -100,6 +113,7 @@ def _sample(tool: Tool, plan: Plan, users: int, server: Server, folder: Path) ->
         opened=opened,
         manager_percent=100 * usage.own_cpu_s / usage.wall_s,
         wall_s=usage.wall_s,
+        claimed=tool.claimed(folder) if tool.claimed else None,
     )
 
 

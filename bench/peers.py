@@ -5,13 +5,17 @@ Run with `make bench`. `python -m bench.peers --help` lists the options.
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from bench.page import page, report
+from bench.loads import NAMES, Load, all_tools, loads
+from bench.page import about, page, report
 from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
-from bench.results import Runs
-from bench.tools import LOADGEN, TOOLS
+from bench.results import Comparison
+from bench.server import Server
+from bench.tools import LOADGEN, Tool
 
 
 def main() -> int:
@@ -20,13 +24,14 @@ def main() -> int:
     if missing := lacks():
         print(missing, file=sys.stderr)
         return 1
+    machine = about(plan)
     try:
-        results = compared(plan, options.connections, options.tools)
+        results = compared(plan, loads(options.loads, options.connections), options.tools)
     except KeyboardInterrupt:
         return 130
     print(report(plan, results))
     if options.markdown:
-        options.markdown.write_text(page(plan, results))
+        options.markdown.write_text(page(plan, machine, results))
     return 0
 
 
@@ -35,17 +40,20 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--passes", type=count, default=7, metavar="N", help="runs of each tool (default: 7)")
     parser.add_argument("--seconds", type=count, default=3, metavar="N", help="seconds of each run (default: 3)")
     parser.add_argument(
+        "--loads", nargs="+", choices=NAMES, default=NAMES, metavar="NAME", help=f"loads (default: {' '.join(NAMES)})"
+    )
+    parser.add_argument(
         "--connections",
         type=count,
         nargs="+",
         default=[100, 1_000, 5_000],
         metavar="N",
-        help="numbers of connections (default: 100 1000 5000)",
+        help="numbers of connections of the load http1 (default: 100 1000 5000)",
     )
     parser.add_argument(
         "--tools",
         nargs="+",
-        choices=[tool.name for tool in TOOLS],
+        choices=list(all_tools()),
         metavar="NAME",
         help="tools to compare with loadgen (default: all installed tools)",
     )
@@ -53,10 +61,23 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def compared(plan: Plan, connections: list[int], names: list[str] | None = None) -> dict[int, Runs]:
-    tools = [tool for tool in TOOLS if tool.path() and (names is None or tool.name in [LOADGEN.name, *names])]
+def compared(plan: Plan, loads: Sequence[Load], names: Sequence[str] | None = None) -> list[Comparison]:
     with at_work(plan) as (server, folder):
-        return {users: passes(plan, tools, users, server, folder) for users in connections}
+        return [_compared(plan, load, names, server, folder) for load in loads]
+
+
+def _compared(plan: Plan, load: Load, names: Sequence[str] | None, server: Server, folder: Path) -> Comparison:
+    skipped = {tool.name: reason for tool in load.tools if (reason := _refusal(tool, names))}
+    for name, reason in skipped.items():
+        print(f"{load.title}: {name} is skipped: {reason}", file=sys.stderr)
+    able = replace(load, tools=[tool for tool in load.tools if tool.name not in skipped])
+    return Comparison(load, passes(plan, able, server, folder), skipped)
+
+
+def _refusal(tool: Tool, names: Sequence[str] | None) -> str | None:
+    """Return why a tool does not run; None if it runs."""
+    wanted = names is None or tool.name in [LOADGEN.name, *names]
+    return tool.refusal() if wanted else "not named by --tools"
 
 
 if __name__ == "__main__":

@@ -3,9 +3,6 @@
 import os
 from dataclasses import dataclass
 
-# Least share of the requested connections: a tool with fewer connections had another load than the others.
-ENOUGH_CONNECTIONS = 0.95
-
 
 @dataclass(frozen=True)
 class Plan:

@@ -1,9 +1,11 @@
 """Holds measurements, and computes medians and ratios. Runs no programs."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from statistics import median
 
+from bench.claims import Latency
+from bench.loads import Load
 from bench.process import Failed
 
 
@@ -17,6 +19,8 @@ class Sample:
     opened: int
     manager_percent: float
     wall_s: float
+    # Latencies as the tool reports them.
+    claimed: Latency | None = None
 
     def __str__(self) -> str:
         return f"{self.cpu_us:.1f} CPU-µs/request, {self.rate_per_s:,.0f} requests/s"
@@ -31,6 +35,15 @@ REASONS_TOLD = 3
 
 # Each tool's runs, one for each pass.
 Runs = dict[str, list[Sample | Failed]]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Runs of the tools under one load, and the reasons why other tools did not run."""
+
+    load: Load
+    runs: Runs
+    skipped: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -1,23 +1,22 @@
 """Tests the comparison with peers, without any load. No test asserts a speed."""
 
-import json
 import os
 import shutil
 import sys
 import time
 from dataclasses import replace
-from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
 
+from bench.claims import Latency
+from bench.loads import NAMES, loads
 from bench.page import page, report, table
 from bench.passes import in_turn
 from bench.plan import Plan
 from bench.process import Failed, run
-from bench.results import Runs, Sample, cost, failures, middle, paired
-from bench.server import Status, nginx, nginx_program, parse_status
-from bench.tools import LOADGEN, TOOLS
+from bench.results import Comparison, Runs, Sample, cost, failures, middle, paired
+from bench.tools import LOADGEN, Tool
 
 CORE = min(os.sched_getaffinity(0))
 SAMPLE = Sample(cpu_us=10, rate_per_s=50_000, memory_mb=20, opened=100, manager_percent=1.5, wall_s=3.2)
@@ -28,11 +27,6 @@ needs_pinning = pytest.mark.skipif(not shutil.which("setpriv"), reason="setpriv 
 
 def sample(cpu_us: float) -> Sample:
     return replace(SAMPLE, cpu_us=cpu_us)
-
-
-def test_the_status_of_nginx_is_read() -> None:
-    text = "Active connections: 3 \nserver accepts handled requests\n 16 16 310 \nReading: 0 Writing: 1 Waiting: 2 \n"
-    assert parse_status(text) == Status(active=3, accepted=16, requests=310)
 
 
 def test_medians_exclude_failed_runs() -> None:
@@ -52,11 +46,19 @@ def test_failures_are_counted_and_each_reason_is_given_once() -> None:
     assert failures([Failed(name) for name in "abcd"]) == "4 of 4 runs failed: a; b; c; and others"
 
 
-def test_each_pass_has_a_separate_order() -> None:
-    three = TOOLS[:3]
-    a, b, c = three
-    assert [in_turn(three, number) for number in range(4)] == [[a, b, c], [a, c, b], [c, a, b], [c, b, a]]
-    assert all(sorted(in_turn(TOOLS, n), key=TOOLS.index) == TOOLS for n in range(20))
+def test_passes_come_in_twos_that_mirror_each_other() -> None:
+    a, b, c, d = (Tool(name, name, "") for name in "abcd")
+    orders = ["".join(tool.name for tool in in_turn([a, b, c, d], number)) for number in range(8)]
+    assert orders == ["abcd", "dcba", "cdab", "badc", "dabc", "cbad", "abcd", "dcba"]
+    assert in_turn([a], 3) == [a]
+
+
+def test_loadgen_runs_directly_beside_its_main_rival() -> None:
+    for load in [*loads(NAMES, [100])]:
+        for number in range(20):
+            order = in_turn(load.tools, number)
+            assert sorted(order, key=load.tools.index) == load.tools
+            assert abs(order.index(load.tools[0]) - order.index(load.rival)) == 1
 
 
 def test_a_table_is_aligned() -> None:
@@ -76,30 +78,51 @@ def test_each_tool_has_a_row_whether_or_not_it_ran() -> None:
         LOADGEN.name: [sample(8), sample(10)],
         "loadgen, 4 workers": [SAMPLE, Failed("no")],
         "wrk": [sample(10), sample(10)],
+        "hey": [sample(40), replace(sample(40), opened=172)],
         "Locust": [Failed("no"), Failed("no")],
     }
-    text = report(PLAN, {1_000: runs})
+    [load] = loads(["http1"], [100])
+    text = report(PLAN, [Comparison(load, runs, {"oha": "missing: run `make peer-oha`"})])
     rows = rows_of(text)
-    assert all(tool.name in rows for tool in TOOLS)
+    assert all(tool.name in rows for tool in load.tools)
     assert rows["loadgen"] == ["9.0", "", "0.90", "50,000", "20", "100", "0.2"]
     assert rows["wrk"] == ["10.0", "0.90 (0.80 to 1.00)", "1.00", "50,000", "20", "100", "0.2"]
     assert rows["Locust"][0] == "failed"
-    assert rows["oha"][0] == "missing"
-    assert text.startswith("## 1,000 connections\n")
-    for note in [
-        "- Locust: 2 of 2 runs failed: no",
-        "- oha is missing: run `make peer-oha`",
+    assert rows["oha"][0] == "skipped"
+    assert text.startswith("## HTTP/1.1, 100 connections\n")
+    assert [line for line in text.splitlines() if line.startswith("- ")] == [
         "- loadgen, 4 workers: 1 of 2 runs failed: no",
         "- loadgen, 4 workers: 1.00 (1.00 to 1.00) times the requests/s of loadgen in one process; the manager "
         "process used 1.5 % of a core",
-    ]:
-        assert note in text.splitlines()
+        "- oha is skipped: missing: run `make peer-oha`",
+        "- hey opened up to 172 connections instead of 100",
+        "- Locust: 2 of 2 runs failed: no",
+    ]
+
+
+def test_a_load_that_loadgen_cannot_send_still_shows_the_others() -> None:
+    load = loads(["h2c"], [])[1]
+    comparison = Comparison(load, {"h2load": [sample(16)]}, {LOADGEN.name: "`streams` is not a key of [http]"})
+    rows = rows_of(text := report(PLAN, [comparison]))
+    assert rows["loadgen"][0] == "skipped"
+    assert rows["h2load"][:3] == ["16.0", "", "1.00"]
+    assert "- loadgen is skipped: `streams` is not a key of [http]" in text.splitlines()
+
+
+def test_the_open_model_shows_what_each_tool_reports() -> None:
+    [load] = loads(["open"], [])
+    claimed = [replace(SAMPLE, claimed=Latency(p50, 2_500)) for p50 in (90, 100, 400)]
+    rows = rows_of(report(PLAN, [Comparison(load, {LOADGEN.name: [*claimed], "oha": [SAMPLE] * 3})]))
+    assert rows["tool"][-3:] == ["median latency, ms", "p99 latency, ms", "extra time, s"]
+    assert rows["loadgen"][-3:] == ["0.10", "2.50", "0.2"]
+    assert rows["oha"][-3:] == ["", "", "0.2"]
 
 
 def test_the_page_describes_the_measurement() -> None:
-    text = page(PLAN, {100: {LOADGEN.name: [SAMPLE] * 3}})
+    text = page(PLAN, "the machine", [Comparison(load, {}) for load in loads(NAMES, [100, 1_000])])
     assert "3 passes over all tools" in text
-    assert "| `wrk -t1 -cN -d3s URL/`" in text
+    assert "the machine" in text
+    assert text.count("`wrk -t1 -cN -d3s URL/`") == 2, "one for HTTP/1.1 and one for HTTPS"
     assert str(Path.cwd()) not in text
 
 
@@ -139,22 +162,3 @@ def gone(pid: int) -> bool:
             return True
         time.sleep(0.02)
     return False
-
-
-@needs_pinning
-@pytest.mark.skipif(not nginx_program(), reason="nginx is missing: run `make peer-wrk`")
-def test_nginx_answers_counts_and_ends(tmp_path: Path) -> None:
-    with nginx(CORE, tmp_path) as server:
-        before = server.settled()
-        connection = HTTPConnection("127.0.0.1", server.port, timeout=5)
-        answers = []
-        for path in ["/", "/many?id=1", "/"]:
-            connection.request("GET", path)
-            answers.append(json.loads(connection.getresponse().read()))
-        connection.close()
-        after = server.settled()
-    assert answers[0] == answers[2] == {"message": "Hello world"}
-    assert answers[1] == {"message": "Hello world", "id": 7, "values": ["a", "b"], "ok": True}
-    assert (after.accepted - before.accepted, after.requests - before.requests) == (1, 3)
-    with pytest.raises(ConnectionRefusedError):
-        server.status()

@@ -1,4 +1,4 @@
-"""Lists the tools that are compared, with the command of each."""
+"""Finds a tool, its command and its version."""
 
 import functools
 import json
@@ -10,6 +10,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.claims import Reader
 from bench.process import ROOT
 
 PEERS = ROOT / ".loadgen/peers/bin"
@@ -23,18 +24,27 @@ def built() -> Path:
     return Path(json.loads(told.stdout)["target_directory"]) / "release"
 
 
+# Values in the arguments of tools, as readers see them: an address, numbers, and a folder of each run.
+SHOWN = {"url": "URL", "users": "N", "connections": "N", "streams": "M", "rate": "RATE", "seconds": "S", "out": "DIR"}
+
+
 @dataclass(frozen=True)
 class Tool:
-    """A tool. Its arguments may contain {url}, {users}, {seconds} and {out}, a separate folder for each run."""
+    """A tool. Its arguments may contain the keys of SHOWN."""
 
     name: str
     program: str
     arguments: str
     # Option that prints the version; None if the tool has no such option.
     version: str | None = "--version"
-    install: str = "build"
+    # How to install the tool.
+    install: str = "run `make build`"
     # Whether child processes do the work: the CPU use of the tool's first process is then reported, too.
     manager: bool = False
+    # Scenario file that loadgen must accept; a version of loadgen may lack what the file needs.
+    scenario: str | None = None
+    # Reads the latencies that the tool reports, from the folder of a run.
+    claimed: Reader | None = None
 
     def path(self) -> str | None:
         folders = [PEERS, built(), built() / "examples"]
@@ -46,45 +56,24 @@ class Tool:
 
     def shown(self, seconds: int) -> str:
         """Return the command with placeholders, for readers."""
-        return f"{self.program} {self.arguments}".format(url="URL", users="N", seconds=seconds, out="DIR")
+        words = shlex.split(f"{self.program} {self.arguments}".format(**{**SHOWN, "seconds": seconds}))
+        return shlex.join(words)
+
+    def refusal(self) -> str | None:
+        """Return why the tool cannot send its load; None if it can."""
+        path = self.path()
+        if not path:
+            return f"missing: {self.install}"
+        if not self.scenario:
+            return None
+        check = [path, "check", self.scenario]
+        checked = subprocess.run(check, cwd=ROOT, capture_output=True, text=True, check=False, timeout=20)
+        return None if checked.returncode == 0 else _faults(checked.stderr)
 
 
 LOADGEN_OPTIONS = "--url {url} --users {users} --duration {seconds}s --warmup 0s --rounds 1 --no-calibrate --out {out}"
 
 LOADGEN = Tool("loadgen", "loadgen", f"--scenario direct {LOADGEN_OPTIONS}")
-TOOLS = [
-    LOADGEN,
-    # Directly after loadgen, so that the two runs of a pair are close in time.
-    Tool("wrk", "wrk", "-t1 -c{users} -d{seconds}s {url}/", version="-v", install="peer-wrk"),
-    Tool(
-        "loadgen, four expectations and a template",
-        "loadgen",
-        f"--scenario bench/four_expectations.toml {LOADGEN_OPTIONS}",
-    ),
-    Tool("loadgen, 4 workers", "loadgen", f"--scenario direct {LOADGEN_OPTIONS} --workers 4", manager=True),
-    Tool("oha", "oha", "--no-tui -z {seconds}s -c {users} {url}/", install="peer-oha"),
-    Tool("hey", "hey", "-z {seconds}s -c {users} {url}/", version=None, install="peer-hey"),
-    Tool(
-        "k6",
-        "k6",
-        "run --quiet --no-usage-report --vus {users} --duration {seconds}s --env TARGET={url}/ bench/k6.js",
-        version="version",
-        install="peer-k6",
-    ),
-    Tool(
-        "Goose",
-        "plain_goose",
-        "--host {url} --users {users} --increase-rate 1000000 --run-time {seconds}s --no-telnet --quiet",
-        install="peer-goose",
-    ),
-    Tool(
-        "Locust",
-        "locust",
-        "--locustfile bench/locustfile.py --headless --only-summary --host {url} --users {users} "
-        "--spawn-rate {users} --run-time {seconds}s",
-        install="peer-locust",
-    ),
-]
 
 
 def version(tool: Tool) -> str:
@@ -105,3 +94,9 @@ def _built_in_version(path: str) -> str | None:
     """Return the version that Go writes into its programs."""
     found = re.search(rb"mod\t\S+\tv(\S+)", Path(path).read_bytes())
     return found and found.group(1).decode()
+
+
+def _faults(text: str) -> str:
+    """Return the sentences of loadgen's errors, without the lines of the file that they show."""
+    found = re.findall(r"^\s*\N{MULTIPLICATION SIGN} (.+)$", text, re.MULTILINE)
+    return "; ".join(found) or "loadgen refuses the scenario"

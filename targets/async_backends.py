@@ -73,6 +73,12 @@ class Backends:
             values = [await redis.get(key) for key in REDIS_KEYS]
         return cast("list[str | None]", values)  # Not bytes: the pool decodes.
 
+    async def read_value(self, key: str) -> str | None:
+        """Read one key."""
+        redis = configured(self._redis, "REDIS_URL")
+        async with self._redis_slots:
+            return cast("str | None", await redis.get(key))  # Not bytes: the pool decodes.
+
     async def insert(self, items: Items) -> int:
         """Store the items in one statement, which is a separate transaction, and return the number of stored items."""
         postgres = configured(self._postgres, "DATABASE_URL")

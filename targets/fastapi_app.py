@@ -1,15 +1,17 @@
-"""Implements the contract with FastAPI."""
+"""Implements the contract and stream.openapi.yaml with FastAPI."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Annotated
 
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse
+from fastapi.responses import JSONResponse, StreamingResponse
 
 from targets.async_backends import Backends
 from targets.items import Items
 from targets.settings import Settings
+from targets.stream import CONTENT_TYPE, HEADERS, Plan, made_async
 
 backends = Backends(Settings.from_environment())
 
@@ -45,6 +47,12 @@ async def redis3() -> dict[str, list[str | None]]:
 @app.post("/items", status_code=201)
 async def insert_items(items: Items) -> dict[str, int]:
     return {"inserted": await backends.insert(items)}
+
+
+@app.get("/stream")
+async def stream(plan: Annotated[Plan, Query()]) -> StreamingResponse:
+    # As a media type, it would get a charset.
+    return StreamingResponse(made_async(plan), headers=HEADERS | {"content-type": CONTENT_TYPE})
 
 
 # FastAPI's default response repeats the input, and fails with 500 if the input is not valid Unicode.

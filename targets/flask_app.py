@@ -1,10 +1,11 @@
-"""Implements the contract with Flask."""
+"""Implements the contract and stream.openapi.yaml with Flask."""
 
-from flask import Flask, request
+from flask import Flask, Response, request
 from pydantic import ValidationError
 
 from targets.items import ITEMS
 from targets.settings import Settings
+from targets.stream import CONTENT_TYPE, HEADERS, Plan, made
 from targets.sync_backends import Backends
 
 app = Flask(__name__)
@@ -32,6 +33,12 @@ def redis3() -> dict[str, list[str | None]]:
 def insert_items() -> tuple[dict[str, int], int]:
     items = ITEMS.validate_python(request.get_json())
     return {"inserted": backends.insert(items)}, 201
+
+
+@app.get("/stream")
+def stream() -> Response:
+    plan = Plan.model_validate(request.args.to_dict())
+    return Response(made(plan), headers=HEADERS, content_type=CONTENT_TYPE)
 
 
 @app.errorhandler(ValidationError)

@@ -1,13 +1,14 @@
-"""Implements the contract with Quart."""
+"""Implements the contract and stream.openapi.yaml with Quart."""
 
 from collections.abc import AsyncGenerator
 
 from pydantic import ValidationError
-from quart import Quart, request
+from quart import Quart, Response, request
 
 from targets.async_backends import Backends
 from targets.items import ITEMS
 from targets.settings import Settings
+from targets.stream import CONTENT_TYPE, HEADERS, Plan, made_async
 
 app = Quart(__name__)
 backends = Backends(Settings.from_environment())
@@ -40,6 +41,14 @@ async def redis3() -> dict[str, list[str | None]]:
 async def insert_items() -> tuple[dict[str, int], int]:
     items = ITEMS.validate_python(await request.get_json())
     return {"inserted": await backends.insert(items)}, 201
+
+
+@app.get("/stream")
+async def stream() -> Response:
+    plan = Plan.model_validate(request.args.to_dict())
+    response = Response(made_async(plan), headers=HEADERS, content_type=CONTENT_TYPE)
+    response.timeout = None  # By default, Quart ends a response after a minute.
+    return response
 
 
 @app.errorhandler(ValidationError)

@@ -1,23 +1,27 @@
-"""Implements the contract with Sanic."""
+"""Implements the contract and stream.openapi.yaml with Sanic, and echoes the messages of a WebSocket."""
 
 import json
+import logging
 from functools import partial
 from types import SimpleNamespace
 
 from pydantic import ValidationError
-from sanic import Config, HTTPResponse, Request, Sanic
+from sanic import Config, HTTPResponse, Request, Sanic, Websocket
 from sanic import json as json_response
 from sanic.exceptions import BadRequest
 
 from targets.async_backends import Backends
 from targets.items import ITEMS
 from targets.settings import Settings
+from targets.stream import CONTENT_TYPE, HEADERS, Plan, made_async
 
 App = Sanic[Config, SimpleNamespace]
 
 # By default, Sanic uses ujson. The separators are those of the other frameworks.
 app = Sanic("loadgen", dumps=partial(json.dumps, separators=(",", ":")), loads=json.loads)
 app.config.GRACEFUL_SHUTDOWN_TIMEOUT = 1.0
+# Otherwise, Sanic logs the end of each WebSocket.
+logging.getLogger("sanic.websockets").setLevel(logging.WARNING)
 backends = Backends(Settings.from_environment())
 
 
@@ -60,6 +64,20 @@ async def redis3(_: Request) -> HTTPResponse:
 async def insert_items(request: Request) -> HTTPResponse:
     items = ITEMS.validate_python(request.json)
     return json_response({"inserted": await backends.insert(items)}, status=201)
+
+
+@app.get("/stream")
+async def stream(request: Request) -> None:
+    plan = Plan.model_validate({name: request.args.get(name) for name in request.args})
+    response = await request.respond(headers=HEADERS, content_type=CONTENT_TYPE)
+    async for event in made_async(plan):
+        await response.send(event)
+
+
+@app.websocket("/ws")  # type: ignore[untyped-decorator]
+async def echo(_: Request, socket: Websocket) -> None:
+    async for message in socket:
+        await socket.send(message)
 
 
 @app.exception(ValidationError)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from targets.tests.process import ROOT
 # Targets that implement the contract.
 CONTRACT = [name for name, entry in MANIFEST.items() if entry.get("contract", True)]
 # Other targets that the lab starts for tests.
-SERVICES = ["falcon"]
+SERVICES = ["falcon", "grpc"]
 
 LOADGEN = os.environ.get("LOADGEN", str(ROOT / "target" / "release" / "loadgen"))
 
@@ -73,3 +74,11 @@ def client(lab: Lab, target: str) -> Iterator[httpx.Client]:
 def database(lab: Lab) -> Iterator[psycopg.Connection]:
     with psycopg.connect(lab.backends["postgres"], autocommit=True) as connection:
         yield connection
+
+
+@pytest.fixture
+def many_open_files() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -1,7 +1,6 @@
 """Tests the servers of targets.toml: connections, start, stop, and the description in targets.toml."""
 
 import os
-import resource
 import signal
 import socket
 import time
@@ -54,14 +53,6 @@ def test_closes_a_busy_connection_only_where_the_manifest_says_so(lab: Lab, targ
         for _ in range(1_000):
             ask(connection, "GET")
         assert (connection.sock is None) == closes
-
-
-@pytest.fixture
-def many_open_files() -> Iterator[None]:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 @contextmanager

@@ -15,7 +15,7 @@ pub(super) fn apply(args: &TlsArgs, tls: &mut Tls) -> Result<(), Failure> {
     }
     if let (Some(cert), Some(key)) = (&args.cert, &args.key) {
         let (chain, secret) = (read("--cert", cert)?, read("--key", key)?);
-        tls.show(chain, secret).map_err(|why| bad("--cert or --key", cert, &why))?;
+        tls.show(&chain, secret, None).map_err(|why| bad("--cert or --key", cert, &why))?;
     }
     Ok(())
 }

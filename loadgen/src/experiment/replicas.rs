@@ -3,6 +3,7 @@
 use super::job::Job;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
+use crate::lab::manifest::Ready;
 use crate::scenario::HttpVersion;
 use crate::text::counted;
 
@@ -41,9 +42,12 @@ pub fn check(job: &Job, lab: &Lab) -> Result<(), Failure> {
                 "raise the limit of open files (ulimit -Hn), or use fewer users",
             );
         }
+        let http1 = format!("{name}: the load balancer speaks HTTP/1.1 to the replicas");
+        if job.target(index).is_some_and(|target| target.entry.ready == Ready::Grpc) {
+            return refuse(http1, "leave out the replicas: gRPC needs HTTP/2");
+        }
         if job.scenario.http.version == HttpVersion::Http2 {
-            let message = format!("{name}: the load balancer speaks HTTP/1.1 to the replicas");
-            return refuse(message, "leave out the replicas, or `version = \"2\"` of the scenario");
+            return refuse(http1, "leave out the replicas, or `version = \"2\"` of the scenario");
         }
     }
     Ok(())

@@ -16,6 +16,7 @@ mod balancer;
 mod build;
 pub mod cpus;
 pub mod error;
+mod grpc_health;
 pub mod guard;
 pub mod home;
 mod inputs;
@@ -71,6 +72,7 @@ pub use manifest::{Manifest, TargetSpec};
 pub use podman::Containers;
 use postgres::Postgres;
 pub use python::Python;
+use ready::HealthClients;
 use redis::Redis;
 pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, memory_now};
 use runner::Runner;
@@ -106,8 +108,8 @@ pub struct Lab {
     progress: Progress,
     runner: Runner,
     manifest: Manifest,
-    /// Client for the targets' health checks.
-    health: reqwest::Client,
+    /// Clients for the targets' health checks.
+    health: HealthClients,
     redis: Option<Redis>,
     postgres: Option<Postgres>,
     containers: Option<Containers>,
@@ -131,7 +133,7 @@ impl Lab {
         let logs = &options.logs;
         fs::create_dir_all(logs).map_err(LabError::file("create the folder", logs))?;
         let runner = Runner::prepare(&home, &options, &progress).await?;
-        let health = ready::health_client()?;
+        let health = HealthClients::new()?;
         Ok(Self {
             home,
             options,

@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::LabError;
+use super::grpc_health::serves;
 use super::listener::listens;
+use super::manifest::Ready;
 use super::podman::Project;
 use super::postgres_client::Client;
 use super::service::{Service, ServiceSpec, ending};
@@ -27,6 +29,8 @@ const ENDS_WITHIN: Duration = Duration::from_secs(3);
 pub enum Probe {
     /// `GET` of this path must be answered with a 2xx status.
     Http(reqwest::Client, String),
+    /// The health service of gRPC must report that the server serves.
+    Grpc(reqwest::Client),
     /// Redis must accept the password and answer `PING`.
     Redis(redis_client::Client),
     /// A connection must be accepted: the weakest check.
@@ -38,15 +42,15 @@ pub enum Probe {
 impl Probe {
     /// Creates a probe that checks a target of the lab.
     pub fn health() -> Result<Self, LabError> {
-        Ok(Self::of(&health_client()?, Some("/health")))
+        Ok(Self::Http(HealthClients::new()?.http1, "/health".to_owned()))
     }
 
-    /// Creates a probe that checks a target by `GET` of a path; without a path, whether the target
-    /// listens.
-    pub(super) fn of(client: &reqwest::Client, path: Option<&str>) -> Self {
-        match path {
-            Some(path) => Self::Http(client.clone(), path.to_owned()),
-            None => Self::Listens,
+    /// Creates a probe that checks a target as the manifest says.
+    pub(super) fn of(clients: &HealthClients, ready: &Ready) -> Self {
+        match ready {
+            Ready::Path(path) => Self::Http(clients.http1.clone(), path.clone()),
+            Ready::Grpc => Self::Grpc(clients.http2.clone()),
+            Ready::Listens => Self::Listens,
         }
     }
 
@@ -56,6 +60,7 @@ impl Probe {
         let answer = async {
             match self {
                 Self::Http(client, path) => healthy(client, port, path).await,
+                Self::Grpc(client) => serves(client, port).await,
                 Self::Redis(client) => {
                     client.ping(port).await.map_err(|error| format!("failed with: {error}"))
                 }
@@ -69,15 +74,27 @@ impl Probe {
     }
 }
 
-/// Creates the client for the targets' health checks. The client uses no
-/// proxy: targets are on loopback.
-pub(super) fn health_client() -> Result<reqwest::Client, LabError> {
-    // Keeps no connection open: a server waits for open connections when it is stopped.
-    let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
-    client.map_err(|error| LabError::Io {
-        what: "create an HTTP client".to_owned(),
-        source: std::io::Error::other(error),
-    })
+/// Clients for the targets' health checks. They use no proxy: targets are on loopback.
+#[derive(Debug, Clone)]
+pub(super) struct HealthClients {
+    /// Client that speaks HTTP/1.1.
+    pub http1: reqwest::Client,
+    /// Client that speaks HTTP/2 in the clear, without an upgrade, as gRPC does.
+    http2: reqwest::Client,
+}
+
+impl HealthClients {
+    pub(super) fn new() -> Result<Self, LabError> {
+        // Keeps no connection open: a server waits for open connections when it is stopped.
+        let builder = || reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+        let built = |builder: reqwest::ClientBuilder| {
+            builder.build().map_err(|error| LabError::Io {
+                what: "create an HTTP client".to_owned(),
+                source: std::io::Error::other(error),
+            })
+        };
+        Ok(Self { http1: built(builder())?, http2: built(builder().http2_prior_knowledge())? })
+    }
 }
 
 async fn healthy(client: &reqwest::Client, port: u16, path: &str) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! A server behind TLS with a self-signed certificate.
+//! Servers behind TLS with a self-signed certificate.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -36,15 +36,7 @@ impl Tls {
 
     /// Like `start`, with another certificate.
     pub async fn start_with(certificate: CertificateParams, protocols: &[&str]) -> Self {
-        let key = KeyPair::generate().unwrap();
-        let certificate = certificate.self_signed(&key).unwrap();
-        let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
-        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()
-            .unwrap()
-            .with_no_client_auth();
-        let mut config = config.with_single_cert(vec![certificate.der().clone()], private).unwrap();
-        config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+        let (config, certificate) = config(certificate, protocols);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let accepted = Arc::new(AtomicUsize::new(0));
@@ -60,7 +52,7 @@ impl Tls {
         let listener = Accepted { streams, address };
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
         let url = format!("https://localhost:{}", address.port());
-        Self { url, certificate: certificate.pem(), accepted, versions }
+        Self { url, certificate, accepted, versions }
     }
 
     /// Returns the number of connections that the server has accepted.
@@ -72,6 +64,45 @@ impl Tls {
     pub fn versions(&self) -> BTreeSet<String> {
         self.versions.lock().unwrap().clone()
     }
+}
+
+/// Returns the configuration of a server with this self-signed certificate, and the certificate in PEM
+/// format.
+pub fn config(certificate: CertificateParams, protocols: &[&str]) -> (ServerConfig, String) {
+    let key = KeyPair::generate().unwrap();
+    let certificate = certificate.self_signed(&key).unwrap();
+    let private = PrivateKeyDer::try_from(key.serialize_der()).unwrap();
+    let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth();
+    let mut config = config.with_single_cert(vec![certificate.der().clone()], private).unwrap();
+    config.alpn_protocols = protocols.iter().map(|name| name.as_bytes().to_vec()).collect();
+    (config, certificate.pem())
+}
+
+/// Starts a TLS front for the server at `address`, which passes bytes on unchanged, and returns its
+/// URL. Where the server breaks off a connection, the front ends its own without a farewell.
+pub async fn front(address: SocketAddr) -> String {
+    front_with(address, config(CertificateParams::default(), &["http/1.1"]).0).await
+}
+
+/// Like `front`, with this configuration of TLS.
+pub async fn front_with(address: SocketAddr, config: ServerConfig) -> String {
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((client, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let mut server = TcpStream::connect(address).await?;
+                let mut client = acceptor.accept(client).await?;
+                tokio::io::copy_bidirectional(&mut client, &mut server).await
+            });
+        }
+    });
+    url
 }
 
 /// Accepts connections, and does each connection's TLS handshake in a separate task.

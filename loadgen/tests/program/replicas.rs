@@ -90,6 +90,9 @@ fn replicas_that_cannot_be_served_are_refused() {
     assert_eq!(many.code, Some(2), "{}", many.said());
     assert!(many.stderr.contains("bad_replicas"), "{}", many.stderr);
     assert!(many.stderr.contains("use fewer replicas or server workers"), "{}", many.stderr);
+    let grpc = measured(&project, &["-t=grpc", "--replicas=2"]);
+    assert_eq!(grpc.code, Some(2), "{}", grpc.said());
+    assert!(grpc.stderr.contains("leave out the replicas: gRPC needs HTTP/2"), "{}", grpc.stderr);
     // Few open files leave the load balancer few connections.
     let loadgen = project.command(&["-s=direct", "-t=fastapi", "--replicas=2", "--users=400"]);
     let mut limited = Command::new("sh");

@@ -18,16 +18,20 @@ mod linux {
     use std::io;
     use std::os::fd::OwnedFd;
     use std::task::{Poll, ready};
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use rustix::time::{
-        Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-        timerfd_settime,
+        ClockId, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec,
+        clock_gettime, timerfd_create, timerfd_settime,
     };
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    pub(super) struct Descriptor(AsyncFd<OwnedFd>);
+    pub(super) struct Descriptor {
+        timer: AsyncFd<OwnedFd>,
+        /// One moment, by both names that it has: an `Instant` does not tell its time.
+        moment: (Instant, Duration),
+    }
 
     impl Descriptor {
         #[expect(
@@ -37,26 +41,33 @@ mod linux {
         pub(super) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
-            Ok(Self(AsyncFd::with_interest(timer, Interest::READABLE)?))
+            let timer = AsyncFd::with_interest(timer, Interest::READABLE)?;
+            let here = Instant::now();
+            // Read second, so that the timer is never early.
+            let there = clock_gettime(ClockId::Monotonic);
+            let there = there.try_into().map_err(io::Error::other)?;
+            Ok(Self { timer, moment: (here, there) })
         }
 
-        pub(super) async fn sleep(&self, time: Duration) -> io::Result<()> {
+        /// Completes at `then`. The kernel gets the moment rather than the time until then, so that
+        /// a pause of this thread before the call delays nothing.
+        pub(super) async fn sleep_until(&self, then: Instant) -> io::Result<()> {
+            let (here, there) = self.moment;
             let never = Timespec { tv_sec: 0, tv_nsec: 0 };
-            // Setting the timer discards an earlier expiry.
-            let once =
-                Itimerspec { it_interval: never, it_value: time.try_into().unwrap_or(never) };
-            timerfd_settime(self.0.get_ref(), TimerfdTimerFlags::empty(), &once)?;
+            let at = there + then.saturating_duration_since(here);
+            let once = Itimerspec {
+                it_interval: never,
+                it_value: at.try_into().map_err(io::Error::other)?,
+            };
+            // Setting the timer also discards an earlier expiry. No expiry is read, therefore: each
+            // one wakes this task anew, and reading would be a system call for every request.
+            timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::ABSTIME, &once)?;
             // Polled by hand, to keep this future small: each user carries its memory.
             poll_fn(|context| {
-                loop {
-                    let mut ready = ready!(self.0.poll_read_ready(context))?;
-                    let read = |timer: &AsyncFd<OwnedFd>| {
-                        Ok(rustix::io::read(timer.get_ref(), &mut [0; 8])?)
-                    };
-                    if let Ok(read) = ready.try_io(read) {
-                        return Poll::Ready(read.map(drop));
-                    }
+                while Instant::now() < then {
+                    ready!(self.timer.poll_read_ready(context))?.clear_ready();
                 }
+                Poll::Ready(Ok(()))
             })
             .await
         }
@@ -75,13 +86,12 @@ impl Timer {
 
     /// Completes at `then`, or at once if `then` is past.
     pub(super) async fn sleep_until(&self, then: Instant) {
-        let left = then.saturating_duration_since(Instant::now());
-        if left.is_zero() {
+        if then <= Instant::now() {
             return;
         }
         #[cfg(target_os = "linux")]
         if let Some(timer) = &self.kernel
-            && timer.sleep(left).await.is_ok()
+            && timer.sleep_until(then).await.is_ok()
         {
             return;
         }
@@ -102,6 +112,19 @@ mod tests {
             timer.sleep_until(then).await;
             let late = Instant::now().checked_duration_since(then).expect("not too early");
             assert!(late < Duration::from_secs(5), "{late:?}");
+        }
+    }
+
+    /// An expiry that nobody waited for must not be taken for the next one, nor hide it.
+    #[tokio::test]
+    async fn expiries_in_quick_succession_are_each_seen() {
+        let timer = Timer::new();
+        let mut then = Instant::now();
+        for n in 0..2_000 {
+            then += Duration::from_micros(20 + n % 100);
+            let waits = tokio::time::timeout(Duration::from_secs(5), timer.sleep_until(then));
+            waits.await.expect("the expiry wakes the task");
+            assert!(Instant::now() >= then);
         }
     }
 

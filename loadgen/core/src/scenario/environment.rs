@@ -45,6 +45,15 @@ impl Template {
         pieces.collect()
     }
 
+    /// Returns the value of the environment variable that the template consists of; `Some(None)` if the
+    /// environment was not read, and `None` if the template is anything else.
+    pub(super) fn only_variable(&self) -> Option<Option<&str>> {
+        match self.pieces.as_slice() {
+            [Piece::Variable { value, .. }] => Some(value.as_ref().map(Secret::reveal)),
+            _ => None,
+        }
+    }
+
     /// Returns the users and passwords in the template.
     fn credentials(&self) -> impl Iterator<Item = (&Template, &Template)> {
         self.pieces.iter().filter_map(|piece| match piece {

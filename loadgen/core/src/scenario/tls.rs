@@ -1,5 +1,7 @@
 //! TLS options of a scenario's requests.
 
+use pkcs8::der::pem::LineEnding;
+use pkcs8::{EncryptedPrivateKeyInfo, SecretDocument};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
@@ -68,11 +70,13 @@ impl Tls {
     }
 
     /// Shows this certificate to servers: `chain` begins with the client's certificate, and `key` is its
-    /// private key. Returns a sentence if one of the two is not PEM.
-    pub fn show(&mut self, chain: String, key: String) -> Result<(), String> {
-        certificates(&chain)?;
+    /// private key, which `password` decrypts if it is encrypted (PKCS #8, RFC 5958). Returns a
+    /// sentence if one of the two is not PEM, or if the password does not fit.
+    pub fn show(&mut self, chain: &str, key: String, password: Option<&str>) -> Result<(), String> {
+        certificates(chain)?;
+        let key = decrypted(key, password)?;
         private_key(&key)?;
-        let chain = only_certificates(&chain);
+        let chain = only_certificates(chain);
         self.identity = Some(Identity { chain, key: Secret::new(key) });
         Ok(())
     }
@@ -114,11 +118,32 @@ fn only_certificates(pem: &str) -> String {
     sections.map(|(section, _)| format!("{BEGIN}{section}{END}\n")).collect()
 }
 
-fn private_key(pem: &str) -> Result<PrivateKeyDer<'static>, String> {
-    if pem.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") {
+/// Returns the PEM of a private key, decrypted if it is encrypted.
+fn decrypted(pem: String, password: Option<&str>) -> Result<String, String> {
+    const BEGIN: &str = "-----BEGIN ENCRYPTED PRIVATE KEY-----";
+    const END: &str = "-----END ENCRYPTED PRIVATE KEY-----";
+    if pem.contains("Proc-Type: 4,ENCRYPTED") {
         let remedy = "openssl pkey -in FILE -out NEW";
-        return Err(format!("is encrypted, which loadgen cannot read: decrypt it with `{remedy}`"));
+        return Err(format!("is encrypted in the old way of OpenSSL: decrypt it with `{remedy}`"));
     }
+    // The file may also have certificates.
+    let Some(begin) = pem.find(BEGIN) else { return Ok(pem) };
+    let end = pem.find(END).map_or(pem.len(), |at| at + END.len());
+    let Some(password) = password else {
+        let remedy = "[http.tls]: password = \"{{ env NAME }}\"";
+        return Err(format!("is encrypted: name its password in {remedy}"));
+    };
+    let section = pem.get(begin..end).unwrap_or_default();
+    let (_, document) =
+        SecretDocument::from_pem(section).map_err(|e| format!("is not PEM: {e}"))?;
+    let encrypted = EncryptedPrivateKeyInfo::try_from(document.as_bytes());
+    let encrypted = encrypted.map_err(|e| format!("has no private key: {e}"))?;
+    let key = encrypted.decrypt(password).map_err(|_| "has another password".to_owned())?;
+    let key = key.to_pem("PRIVATE KEY", LineEnding::LF).map_err(|e| e.to_string())?;
+    Ok(key.to_string())
+}
+
+fn private_key(pem: &str) -> Result<PrivateKeyDer<'static>, String> {
     PrivateKeyDer::from_pem_slice(pem.as_bytes()).map_err(|_| {
         "has no private key: PEM has a line such as -----BEGIN PRIVATE KEY-----".to_owned()
     })
@@ -135,12 +160,32 @@ mod tests {
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         assert_eq!(tls.trust(certificate.to_owned()), Ok(()));
         assert_eq!(tls.authorities().unwrap().len(), 1);
-        let shown = tls.show(certificate.to_owned(), certificate.to_owned());
+        let shown = tls.show(certificate, certificate.to_owned(), None);
         assert!(shown.unwrap_err().contains("has no private key"));
-        let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\n";
-        let shown = tls.show(certificate.to_owned(), encrypted.to_owned());
+        let encrypted =
+            "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
+        let shown = tls.show(certificate, encrypted.to_owned(), None);
         assert!(shown.unwrap_err().contains("is encrypted"));
+        let shown = tls.show(certificate, encrypted.to_owned(), Some("secret"));
+        assert!(shown.unwrap_err().contains("is not PEM"));
         assert!(matches!(tls.identity(), Ok(None)));
+    }
+
+    /// A key that `openssl genpkey -algorithm ed25519 -aes256` encrypted with the password `secret`.
+    const KEY: &str = include_str!("tls_key.pem");
+
+    #[test]
+    fn an_encrypted_key_needs_its_password() {
+        let mut tls = Tls::default();
+        let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
+        let both = format!("{certificate}{KEY}");
+        let wrong = tls.show(certificate, both.clone(), Some("other")).unwrap_err();
+        assert_eq!(wrong, "has another password");
+        tls.show(certificate, both, Some("secret")).unwrap();
+        let (_, key) = tls.identity().unwrap().unwrap();
+        // The key begins with the algorithm (RFC 8410, section 7).
+        assert!(matches!(key, PrivateKeyDer::Pkcs8(_)));
+        assert_eq!(key.secret_der().len(), 48);
     }
 
     #[test]
@@ -149,7 +194,7 @@ mod tests {
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let key = "-----BEGIN PRIVATE KEY-----\nBBBB\n-----END PRIVATE KEY-----\n";
         let both = format!("{certificate}{key}");
-        tls.show(both.clone(), both.clone()).unwrap();
+        tls.show(&both, both.clone(), None).unwrap();
         tls.trust(both).unwrap();
         assert!(!format!("{tls:?}").contains("BBBB"), "{tls:?}");
         let text = serde_json::to_string(&tls.without_key()).unwrap();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ready::Ready;
 use crate::lab::build::Build;
 use crate::lab::tools::{Requirement, Version};
 use crate::scenario::{Backend, Cpus, Limits, Memory};
@@ -61,9 +62,9 @@ pub struct Entry {
     /// Differences from the other targets besides the framework, such as the event loop "uvloop".
     #[serde(default)]
     pub differs: Vec<String>,
-    /// Path that a ready target answers with a 2xx status; `None` if a ready target only listens.
-    #[serde(skip, default = "health")]
-    pub ready: Option<String>,
+    /// Check that tells whether the target is ready.
+    #[serde(skip_serializing, default = "Ready::health")]
+    pub ready: Ready,
     /// Command that runs once before the first start, in the project's folder; `None` for none.
     #[serde(skip)]
     pub prepare: Option<Vec<String>>,
@@ -112,11 +113,6 @@ fn inner_port() -> u16 {
 
 fn yes() -> bool {
     true
-}
-
-#[expect(clippy::unnecessary_wraps, reason = "the type of the field")]
-fn health() -> Option<String> {
-    Some("/health".to_owned())
 }
 
 fn python() -> String {

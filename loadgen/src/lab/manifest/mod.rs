@@ -3,6 +3,7 @@
 
 mod entry;
 mod own;
+mod ready;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +15,14 @@ use toml::de::DeTable;
 
 use self::entry::BUILD;
 pub use self::entry::{Entry, TargetSpec};
+pub use self::ready::Ready;
 use super::error::{LabError, ManifestFault};
 use super::home::Home;
 use crate::measure::BALANCER;
 use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::nearest;
 
-const KEYS: [&str; 15] = [
+const KEYS: [&str; 16] = [
     "framework",
     "server",
     "language",
@@ -29,6 +31,7 @@ const KEYS: [&str; 15] = [
     "build",
     "command",
     "differs",
+    "ready",
     "upstreams",
     "contract",
     "env",

@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::entry::{Entry, INNER_PORT};
+use super::ready::Ready;
 use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
 use crate::scenario::{Backend as Kind, Cpus, Memory};
 
@@ -32,7 +33,7 @@ struct Target {
     port: Option<u16>,
     cpus: Option<Cpus>,
     memory: Option<Memory>,
-    ready: Option<String>,
+    ready: Option<Ready>,
     #[serde(default)]
     env: BTreeMap<String, String>,
     build: Option<Vec<String>>,
@@ -94,10 +95,6 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
             let message = format!("target \"{name}\": neither the command nor env has {PORT}");
             let help = "loadgen chooses a free port: pass it to the program, such as --port={port}";
             return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
-        }
-        if target.ready.as_ref().is_some_and(|path| !path.starts_with('/')) {
-            let message = format!("target \"{name}\": `ready` must be a path that begins with /");
-            return Err(Fault::at(span, message));
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(plain) {
@@ -163,7 +160,7 @@ fn entry(name: String, target: Target) -> Entry {
         prepare: target.build,
         image: target.image,
         port: target.port.unwrap_or(INNER_PORT),
-        ready: target.ready,
+        ready: target.ready.unwrap_or(Ready::Listens),
         command: target.command,
         differs: target.differs,
         env: target.env,
@@ -197,7 +194,8 @@ mod tests {
         let manifest = parse(SHOP).unwrap();
         assert_eq!(manifest.names(), ["shop", "fast"]);
         let [shop, fast] = manifest.targets() else { panic!() };
-        assert_eq!((shop.entry.ready.as_deref(), &fast.entry.ready), (Some("/healthz"), &None));
+        let path = Ready::Path("/healthz".to_owned());
+        assert_eq!((&shop.entry.ready, &fast.entry.ready), (&path, &Ready::Listens));
         assert_eq!((shop.backends(), fast.backends()), (vec![Kind::Postgres], vec![]));
         assert_eq!((&*fast.entry.framework, &*fast.entry.server), ("fast", "granian"));
         let postgres = Init { file: Some("schema.sql".into()), fill: None };
@@ -212,6 +210,12 @@ mod tests {
         let command = ["seed", "-q"].map(str::to_owned).to_vec();
         let env = [("A".to_owned(), "{postgres}".to_owned())].into();
         assert_eq!((file, fill), (Some("schema.sql".into()), Some(Fill { command, env })));
+    }
+
+    #[test]
+    fn a_server_of_grpc_has_a_health_service() {
+        let manifest = parse(&SHOP.replace("/healthz", "grpc")).unwrap();
+        assert_eq!(manifest.targets()[0].entry.ready, Ready::Grpc);
     }
 
     #[test]

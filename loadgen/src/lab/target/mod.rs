@@ -193,8 +193,8 @@ impl Lab {
             log: self.options.logs.join(log.replace(".log", "-balancer.log")),
             port,
             project: self.runner.project().cloned(),
-            client: self.health.clone(),
-            probe: Probe::of(&self.health, target.entry.ready.as_deref()),
+            client: self.health.http1.clone(),
+            probe: Probe::of(&self.health, &target.entry.ready),
         };
         let (name, project) = (target.name.clone(), setup.project.clone());
         let inner_port = target.entry.port;
@@ -250,7 +250,7 @@ impl Lab {
                 self.container(Arc::clone(podman.project()), target, &log, size, replica)?
             }
         };
-        let probe = Probe::of(&self.health, target.entry.ready.as_deref());
+        let probe = Probe::of(&self.health, &target.entry.ready);
         let limit = LIMIT + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.

@@ -1,7 +1,8 @@
 //! Checks the health of a lab's services.
 
 use super::state::Urls;
-use crate::lab::ready::{Probe, health_client};
+use crate::lab::manifest::Ready;
+use crate::lab::ready::{HealthClients, Probe};
 use crate::lab::{LabError, Manifest, redis_client};
 
 /// Name, URL and health of a service. The error describes the fault of an unhealthy service.
@@ -9,7 +10,7 @@ pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
 
 /// Checks once whether each service is healthy.
 pub async fn health<'a>(urls: &'a Urls, manifest: &Manifest) -> Result<Vec<Health<'a>>, LabError> {
-    let client = health_client()?;
+    let clients = HealthClients::new()?;
     let mut all = Vec::new();
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
         let probe = match name.as_str() {
@@ -17,7 +18,7 @@ pub async fn health<'a>(urls: &'a Urls, manifest: &Manifest) -> Result<Vec<Healt
             "postgres" => Probe::Listens,
             target => {
                 let target = manifest.target(target).ok();
-                Probe::of(&client, target.and_then(|target| target.entry.ready.as_deref()))
+                Probe::of(&clients, target.map_or(&Ready::Listens, |target| &target.entry.ready))
             }
         };
         all.push((name.as_str(), url.as_str(), probe.ask(port_of(url)).await));

@@ -4,3 +4,4 @@ mod bodies;
 mod faults;
 mod files;
 mod properties;
+mod tls;

@@ -1,4 +1,4 @@
-//! Runs a case, a server and the load on it, over both transports,
+//! Runs a case, a server and the load on it, over both transports and with TLS,
 //! and compares the outcomes with the expected outcome.
 
 use std::collections::BTreeMap;
@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::server::Server;
 use crate::common::engine::{plan, run_round};
+use crate::common::tls::front;
 
 pub const TRANSPORTS: [&str; 2] = ["http1", "reqwest"];
 
@@ -141,9 +142,16 @@ impl<S: Fn() -> Server> Case<S> {
         self
     }
 
-    /// Runs the case over both transports. Both outcomes must equal `expected`.
-    /// Returns the servers, so that a test can check the requests that they received.
+    /// Runs the case over both transports, and over `http1` with TLS. All outcomes must equal
+    /// `expected`. Returns the servers without TLS, so that a test can check the requests that they
+    /// received.
     pub async fn gives(self, expected: Outcome) -> [Server; 2] {
+        let behind = (self.server)();
+        let url = front(behind.address).await;
+        let counts = self.counts("http1", &url).await;
+        let came = outcome(&counts, behind.connections()).cut_to(&expected);
+        assert_eq!(came, expected, "TLS, {}: {:?}", self.about, counts.examples);
+
         let servers = [(self.server)(), (self.server)()];
         for (transport, server) in TRANSPORTS.into_iter().zip(&servers) {
             let url = format!("http://{}", server.address);
@@ -163,7 +171,7 @@ impl<S: Fn() -> Server> Case<S> {
     pub async fn counts(&self, transport: &str, url: &str) -> Counts {
         let Self { load, steps, on_error, .. } = self;
         let text = format!(
-            "on_error = \"{on_error}\"\nload = {{ {load} }}\nhttp = {{ transport = \"{transport}\" }}\n{steps}"
+            "on_error = \"{on_error}\"\nload = {{ {load} }}\nhttp = {{ transport = \"{transport}\", tls = {{ insecure = true }} }}\n{steps}"
         );
         let plan = Plan { warmup: self.warmup, ..plan(url, &text) };
         let (series, _) = run_round(plan, CancellationToken::new()).await;

@@ -1,4 +1,4 @@
-//! Tests both transports against well-behaved and
+//! Tests both transports, also with TLS, against well-behaved and
 //! ill-behaved servers: the outcomes must be the same.
 //!
 //! `server.rs` is the server, and `case.rs` runs a case
@@ -13,3 +13,4 @@ mod framing;
 mod http2;
 mod requests;
 mod server;
+mod tls;

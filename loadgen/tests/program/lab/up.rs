@@ -67,6 +67,24 @@ async fn a_lab_comes_up_healthy_and_ends_at_sigterm() {
 }
 
 #[tokio::test]
+async fn the_health_service_of_grpc_says_whether_a_target_is_up() {
+    let project = project().await;
+    let mut up = up(project.path(), &["--target=grpc", "--backend=redis"]);
+    let health = || {
+        let status = said(&lab(project.path(), &["status"]));
+        status.lines().find(|line| line.contains(" grpc ")).unwrap().to_owned()
+    };
+    assert!(health().trim_end().ends_with(" ok"), "{}", health());
+    let name = |pid: i32| std::fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    let redis = up.services.iter().find(|service| name(service.pid).starts_with("redis"));
+    signal(redis.unwrap().pid.cast_unsigned(), Signal::KILL);
+    assert!(health().contains("did not answer grpc.health.v1.Health/Check with SERVING"));
+    drop(up.process.stdin.take());
+    up.process.wait().unwrap();
+    assert_gone(&up.services);
+}
+
+#[tokio::test]
 async fn no_service_outlives_a_killed_lab() {
     let project = project().await;
     let mut up = up(project.path(), &["--server-workers=2"]);

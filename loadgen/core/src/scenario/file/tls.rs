@@ -17,6 +17,7 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
     let mut tls = Tls::default();
     let insecure = table.take("insecure").map_or(Some(false), |value| value.boolean(faults));
     let (ca, cert, key) = (table.take("ca"), table.take("cert"), table.take("key"));
+    let password = table.take("password");
     let resumes = table.take("resumption").map_or(Some(true), |value| value.boolean(faults));
     let version = table.take("version").map(|value| value.choice(&VERSIONS, faults));
     let server_name = table.take("server_name").map(|value| read_server_name(&value, faults));
@@ -30,12 +31,26 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
         tls.trust(pem).or_else(|why| refuse(&ca, &why, faults)).ok()?;
     }
     match (cert, key) {
-        (None, None) => {}
+        (None, None) => {
+            if let Some(password) = password {
+                let message = "`password` is for the private key in `key`";
+                return password.fault(message, "without a key", "add `cert` and `key`", faults);
+            }
+        }
         (Some(cert), Some(key)) => {
-            let (chain, secret) =
-                (read_file(&cert, folder, faults)?, read_file(&key, folder, faults)?);
+            let chain = read_file(&cert, folder, faults)?;
+            let password = password.map(|value| read_secret(&value, faults));
+            let Told::Known(secret) = read_key(&key, folder, faults)? else { return Some(tls) };
+            let password = match password {
+                None => None,
+                Some(password) => match password? {
+                    Told::Known(password) => Some(password),
+                    Told::Later => return Some(tls),
+                },
+            };
             // The sentence tells which of the two is meant.
-            tls.show(chain, secret).or_else(|why| refuse(&key, &why, faults)).ok()?;
+            let shown = tls.show(&chain, secret, password.as_deref());
+            shown.or_else(|why| refuse(&key, &why, faults)).ok()?;
         }
         (Some(one), None) | (None, Some(one)) => {
             let message = "a client's certificate needs both `cert` and `key`";
@@ -53,6 +68,32 @@ fn read_server_name(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String
         return value.fault(message, "this name", "write a name such as \"example.org\"", faults);
     }
     Some(name.to_owned())
+}
+
+/// A text that may be in the environment.
+enum Told {
+    Known(String),
+    /// The environment is not read, because the scenario is only inspected.
+    Later,
+}
+
+/// Reads a private key: `{{ env NAME }}` for the PEM text in a variable, or else the path of a file.
+fn read_key(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Told> {
+    match value.template(faults)?.only_variable() {
+        Some(told) => Some(told.map_or(Told::Later, |key| Told::Known(key.to_owned()))),
+        None => read_file(value, folder, faults).map(Told::Known),
+    }
+}
+
+/// Reads a secret, which must be in the environment: a file is read by others.
+fn read_secret(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Told> {
+    match value.template(faults)?.only_variable() {
+        Some(told) => Some(told.map_or(Told::Later, |key| Told::Known(key.to_owned()))),
+        None => {
+            let message = "`password` must be in the environment, not in the file";
+            value.fault(message, "this text", "write \"{{ env NAME }}\"", faults)
+        }
+    }
 }
 
 fn read_file(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<String> {

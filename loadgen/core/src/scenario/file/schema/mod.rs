@@ -174,9 +174,19 @@ fn tls_table() -> Schema {
         ),
         ("ca", name(ca)),
         ("cert", name("Path of a PEM file with the client's certificate.")),
-        ("key", name("Path of a PEM file with the private key of the client's certificate.")),
+        (
+            "key",
+            name(
+                "Path of a PEM file with the private key of the client's certificate, or \
+                 {{ env NAME }} for its text in an environment variable.",
+            ),
+        ),
+        (
+            "password",
+            name("Password of an encrypted private key: {{ env NAME }}, an environment variable."),
+        ),
     ];
-    let both = json!({ "cert": ["key"], "key": ["cert"] });
+    let both = json!({ "cert": ["key"], "key": ["cert"], "password": ["key"] });
     table("TLS options, for https:// URLs.", keys).with("dependencies", both)
 }
 

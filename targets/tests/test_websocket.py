@@ -1,0 +1,69 @@
+"""Tests the WebSocket of Sanic, which sends each message back."""
+
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from websockets.exceptions import ConnectionClosedError
+from websockets.sync.client import ClientConnection, connect
+
+from targets.tests.conftest import Lab
+from targets.tests.process import started
+from targets.tests.test_servers import SETTLES_WITHIN_S, STOPS_WITHIN_S
+
+MOST_BYTES = 2**20
+
+
+def address(url: str) -> str:
+    return f"{url.replace('http', 'ws', 1)}/ws"
+
+
+@pytest.fixture(params=["sanic", "sanic-fast"])
+def socket(lab: Lab, request: pytest.FixtureRequest) -> Iterator[ClientConnection]:
+    with connect(address(lab.targets[request.param]), max_size=None) as socket:
+        yield socket
+
+
+@pytest.mark.parametrize("message", ["", "Löwe 🦁", "a" * MOST_BYTES, b"", b"\x00\xff", bytes(MOST_BYTES)])
+def test_echoes_a_message_as_the_same_type(socket: ClientConnection, message: str | bytes) -> None:
+    socket.send(message)
+    assert socket.recv(10) == message
+
+
+def test_echoes_messages_in_their_order(socket: ClientConnection) -> None:
+    messages = [str(number) if number % 2 else b"%d" % number for number in range(1_000)]
+    for message in messages:
+        socket.send(message)
+    assert [socket.recv(10) for _ in messages] == messages
+
+
+def test_echoes_a_message_of_several_frames_as_one(socket: ClientConnection) -> None:
+    socket.send(["a", "b", "c"])
+    assert socket.recv(10) == "abc"
+
+
+def test_answers_a_close(socket: ClientConnection) -> None:
+    socket.close(1000)
+    assert (socket.close_code, socket.close_reason) == (1000, "")
+
+
+def test_refuses_a_larger_message(socket: ClientConnection) -> None:
+    socket.send(bytes(MOST_BYTES + 1))
+    with pytest.raises(ConnectionClosedError) as closed:
+        socket.recv(10)
+    assert closed.value.rcvd
+    assert closed.value.rcvd.code == 1009
+
+
+def test_refuses_a_request_without_an_upgrade(lab: Lab) -> None:
+    assert httpx.get(f"{lab.targets['sanic']}/ws").status_code == 426
+
+
+def test_stops_at_once_with_an_open_socket() -> None:
+    with started("sanic") as server, connect(f"ws://{server.host}:{server.port}/ws") as socket:
+        socket.send("a")
+        assert socket.recv(10) == "a"
+        time.sleep(SETTLES_WITHIN_S)
+        server.process.terminate()
+        server.process.wait(STOPS_WITHIN_S)
