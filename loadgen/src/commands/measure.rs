@@ -11,10 +11,10 @@ use crate::experiment::job::Job;
 use crate::experiment::kind::Experiment;
 use crate::experiment::limits::Processes;
 use crate::experiment::observe::Observers;
-use crate::experiment::replicas;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::subject::Subject;
+use crate::experiment::{replicas, sharing};
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
@@ -55,6 +55,7 @@ fn prepare(
     for job in jobs {
         let allowed = Processes::of(job).allow(job.scenario.load.users);
         allowed.map_err(Failure::with(Exit::Usage))?;
+        sharing::check(job)?;
     }
     let has_many = |job: &Job| job.workers.is_none() && job.scenario.load.users >= MANY_USERS;
     if jobs.iter().any(has_many) {

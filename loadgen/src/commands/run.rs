@@ -80,9 +80,9 @@ fn scenario(args: &RunArgs, from_urls: Option<&FromUrls>) -> Result<Scenario, Fa
     };
     for users in &args.users {
         let one = Overrides { users: Some(*users), ..overrides };
-        scenario.load.clone().with_overrides(one).map_err(usage)?;
+        scenario.load_with(one).map_err(usage)?;
     }
-    scenario.load = scenario.load.with_overrides(overrides).map_err(usage)?;
+    scenario.load = scenario.load_with(overrides).map_err(usage)?;
     if args.fail_fast && scenario.thresholds.is_empty() {
         let message = format!("--fail-fast: scenario \"{}\" has no thresholds", scenario.name);
         let help = "add [thresholds] to the scenario: see docs/reference/scenario-file.md";

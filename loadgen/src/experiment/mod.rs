@@ -39,6 +39,7 @@ pub mod search;
 mod sent;
 mod service_monitor;
 pub mod session;
+pub mod sharing;
 pub mod site;
 mod stopped;
 pub mod subject;

@@ -96,10 +96,16 @@ fn transport(http: &str) -> String {
 
 #[test]
 fn check_names_the_transport_and_the_reason() {
-    assert_eq!(transport(""), "http1 (reqwest for an https:// URL)");
+    assert_eq!(transport(""), "http1");
     assert_eq!(transport("cookies = true"), "reqwest, for cookies");
     let all = "version = \"2\"\nredirects = 3\ncookies = true\nproxy = \"http://10.0.0.1:3128\"";
-    assert_eq!(transport(all), "reqwest, for HTTP/2, redirects, cookies and a proxy");
+    assert_eq!(transport(all), "reqwest, for redirects, cookies and a proxy");
+    let http2 = "version = \"2\"";
+    assert_eq!(transport(http2), "http2, for HTTP/2");
+    assert_eq!(
+        transport(&format!("{http2}\nconnections = 30\nstreams = 1\ntransport = \"http2\"")),
+        "http2, set in the scenario, 30 connections shared, up to 1 user on a connection"
+    );
     assert_eq!(transport("transport = \"reqwest\""), "reqwest, set in the scenario");
     assert_eq!(transport("transport = \"http1\""), "http1, set in the scenario");
 }

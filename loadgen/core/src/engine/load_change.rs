@@ -48,7 +48,7 @@ impl LoadChange {
     /// # Errors
     /// Returns an error if the load cannot be changed to `to`, or if the round is about to end.
     pub fn of(plan: &Plan, elapsed: Duration, to: LoadLevel) -> Result<Self, LoadChangeError> {
-        plan.scenario.load.check_change(to)?;
+        plan.scenario.check_change(to)?;
         let at = elapsed + LEAD;
         if plan.length().is_some_and(|end| at >= end) {
             return Err(LoadChangeError::TooLate);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::scenario::{Order, Scenario};
+use crate::scenario::{Order, Scenario, Sharing};
 
 /// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -91,6 +91,37 @@ impl Share {
         self.deal(users.into(), self.of) as u32
     }
 
+    /// Returns how many connections this part of `users` users shares; `None` if each user has its own.
+    ///
+    /// # Errors
+    /// A sentence, if the part gets too few of the connections for its users.
+    pub fn connections(&self, sharing: Sharing, users: u32) -> Result<Option<u32>, String> {
+        let here = self.users(users);
+        let Some(all) = sharing.connections else {
+            return Ok(sharing.streams.map(|streams| here.div_ceil(streams)));
+        };
+        // The result is never more than `all`, so it fits.
+        let connections = self.deal(all.into(), self.of) as u32;
+        let (worker, of) = (self.index + 1, self.of);
+        if connections == 0 && here > 0 {
+            return Err(format!(
+                "connections = {all} is fewer than the {of} workers, each of which needs a connection: \
+                 use fewer workers, or more connections"
+            ));
+        }
+        if let Some(streams) = sharing.streams {
+            let most = u64::from(connections) * u64::from(streams);
+            if most < u64::from(here) {
+                return Err(format!(
+                    "worker {worker} of {of} has {here} of the users, but its {connections} of the \
+                     connections with streams = {streams} carry only {most} requests at a time: use a \
+                     number of connections that the number of workers divides"
+                ));
+            }
+        }
+        Ok(Some(connections))
+    }
+
     /// Returns both numbers of the user with the number `local` in this part.
     #[must_use]
     pub fn number(&self, local: u32) -> Number {
@@ -136,6 +167,31 @@ mod tests {
             );
             for share in &shares {
                 prop_assert!(share.users(users) > 0 || share.iterations(iterations, users) == 0);
+            }
+        }
+
+        #[test]
+        fn connections_carry_all_users_and_sum_to_the_whole(
+            users in 1u32..500,
+            connections in proptest::option::of(1u32..100),
+            streams in proptest::option::of(1u32..100),
+            of in 1u32..40,
+        ) {
+            let sharing = Sharing { connections, streams };
+            let shares = (0..of).map(|index| Share { index, of });
+            let all: Result<Vec<_>, _> =
+                shares.clone().map(|share| share.connections(sharing, users)).collect();
+            let Ok(all) = all else {
+                prop_assert!(connections.is_some_and(|n| n < of || streams.is_some()));
+                return Ok(());
+            };
+            for (share, here) in shares.zip(&all) {
+                let most = here.map(|n| streams.map_or(u32::MAX, |streams| n.saturating_mul(streams)));
+                prop_assert!(most.is_none_or(|most| most >= share.users(users)));
+            }
+            if sharing.is_set() {
+                let sum: u32 = all.into_iter().flatten().sum();
+                prop_assert_eq!(sum.min(users), sharing.connections_of(users, of).min(users));
             }
         }
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Assign, Condition, Existing, Http, ITERATION, Load, Model, Open, Repeat, Rows, Scenario, Stage,
-    Step, Until, process_environment,
+    Assign, Condition, Existing, Http, HttpVersion, ITERATION, Load, Model, Open, Repeat, Rows,
+    Scenario, Sharing, Stage, Step, Until, process_environment,
 };
 use crate::text::{count, counted, duration};
 
@@ -130,12 +130,23 @@ fn explain_variables(scenario: &Scenario) -> String {
     scenario.variables().into_iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-/// Formats the HTTP transport of a scenario and the reason for the choice of the transport.
+/// Formats the HTTP transport of a scenario, the reason for its choice, and how users share connections.
 fn explain_transport(http: &Http) -> String {
-    let features: Vec<String> = http.beyond_http1().iter().map(ToString::to_string).collect();
+    let Sharing { connections, streams } = http.sharing;
+    let connections = connections.map(|n| format!(", {} shared", counted(n.into(), "connection")));
+    let streams = streams.map(|n| format!(", up to {} on a connection", counted(n.into(), "user")));
+    let [connections, streams] = [connections, streams].map(Option::unwrap_or_default);
+    format!("{}{connections}{streams}", explain_choice(http))
+}
+
+fn explain_choice(http: &Http) -> String {
+    let features: Vec<String> = http.needs_reqwest().iter().map(ToString::to_string).collect();
     match (http.transport, features.split_last()) {
         (Some(kind), _) => format!("{kind}, set in the scenario"),
-        (None, None) => "http1".to_owned(),
+        (None, None) => match http.version {
+            HttpVersion::Http11 => "http1".to_owned(),
+            HttpVersion::Http2 => "http2, for HTTP/2".to_owned(),
+        },
         (None, Some((only, []))) => format!("reqwest, for {only}"),
         (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
     }

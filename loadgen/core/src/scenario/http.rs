@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::sharing::Sharing;
 use super::tls::Tls;
 
 /// HTTP options of a scenario. The default is plain HTTP/1.1: a redirect is an answer like any
@@ -18,6 +19,8 @@ pub struct Http {
     pub cookies: bool,
     /// URL (`http://` or `https://`) of a proxy for all requests; `None` uses no proxy.
     pub proxy: Option<String>,
+    /// Connections of users of HTTP/2.
+    pub sharing: Sharing,
     /// Whether a user's requests share a connection.
     pub connection: Reuse,
     /// Transport that the file requires; `None` chooses a suitable transport.
@@ -55,7 +58,9 @@ pub enum Reuse {
 pub enum TransportKind {
     /// Built-in implementation for HTTP/1.1, which costs the load generator least.
     Http1,
-    /// The `reqwest` crate, which supports all options.
+    /// Implementation for HTTP/2, on the `h2` crate.
+    Http2,
+    /// The `reqwest` crate, which supports all options except shared connections.
     Reqwest,
 }
 
@@ -63,6 +68,7 @@ impl fmt::Display for TransportKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Http1 => "http1",
+            Self::Http2 => "http2",
             Self::Reqwest => "reqwest",
         })
     }
@@ -72,7 +78,6 @@ impl fmt::Display for TransportKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are the fields' of `Http`")]
 pub enum HttpFeature {
-    Version2,
     Redirects,
     Cookies,
     Proxy,
@@ -82,7 +87,6 @@ impl HttpFeature {
     /// Returns the key of `[http]` that sets this option.
     pub(super) fn key(self) -> &'static str {
         match self {
-            Self::Version2 => "version",
             Self::Redirects => "redirects",
             Self::Cookies => "cookies",
             Self::Proxy => "proxy",
@@ -93,7 +97,6 @@ impl HttpFeature {
 impl fmt::Display for HttpFeature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Version2 => "HTTP/2",
             Self::Redirects => "redirects",
             Self::Cookies => "cookies",
             Self::Proxy => "a proxy",
@@ -103,9 +106,8 @@ impl fmt::Display for HttpFeature {
 
 impl Http {
     /// Returns the options in use that only [`TransportKind::Reqwest`] supports.
-    pub fn beyond_http1(&self) -> Vec<HttpFeature> {
+    pub fn needs_reqwest(&self) -> Vec<HttpFeature> {
         let asked = [
-            (HttpFeature::Version2, self.version == HttpVersion::Http2),
             (HttpFeature::Redirects, self.redirects > 0),
             (HttpFeature::Cookies, self.cookies),
             (HttpFeature::Proxy, self.proxy.is_some()),
@@ -117,18 +119,22 @@ impl Http {
     /// one that supports all options in use.
     ///
     /// ```
-    /// use loadgen_core::scenario::{Http, TransportKind};
+    /// use loadgen_core::scenario::{Http, HttpVersion, TransportKind};
     ///
     /// assert_eq!(Http::default().transport(), TransportKind::Http1);
+    ///
+    /// let http2 = Http { version: HttpVersion::Http2, ..Http::default() };
+    /// assert_eq!(http2.transport(), TransportKind::Http2);
     ///
     /// let cookies = Http { cookies: true, ..Http::default() };
     /// assert_eq!(cookies.transport(), TransportKind::Reqwest);
     /// ```
     pub fn transport(&self) -> TransportKind {
-        match self.transport {
-            Some(kind) => kind,
-            None if self.beyond_http1().is_empty() => TransportKind::Http1,
-            None => TransportKind::Reqwest,
+        match (self.transport, self.version) {
+            (Some(kind), _) => kind,
+            _ if !self.needs_reqwest().is_empty() => TransportKind::Reqwest,
+            (None, HttpVersion::Http11) => TransportKind::Http1,
+            (None, HttpVersion::Http2) => TransportKind::Http2,
         }
     }
 }
@@ -141,21 +147,23 @@ mod tests {
     fn each_feature_alone_requires_reqwest() {
         let default = Http::default;
         let cases = [
-            (Http { version: HttpVersion::Http2, ..default() }, HttpFeature::Version2),
             (Http { redirects: 1, ..default() }, HttpFeature::Redirects),
             (Http { cookies: true, ..default() }, HttpFeature::Cookies),
             (Http { proxy: Some("http://proxy".to_owned()), ..default() }, HttpFeature::Proxy),
         ];
         for (http, feature) in cases {
-            assert_eq!(http.beyond_http1(), [feature]);
-            assert_eq!(http.transport(), TransportKind::Reqwest, "{feature}");
+            assert_eq!(http.needs_reqwest(), [feature]);
+            for version in [HttpVersion::Http11, HttpVersion::Http2] {
+                let http = Http { version, ..http.clone() };
+                assert_eq!(http.transport(), TransportKind::Reqwest, "{feature}");
+            }
         }
-        assert_eq!(default().beyond_http1(), []);
+        assert_eq!(default().needs_reqwest(), []);
     }
 
     #[test]
     fn the_transport_of_the_file_is_used() {
-        for kind in [TransportKind::Http1, TransportKind::Reqwest] {
+        for kind in [TransportKind::Http1, TransportKind::Http2, TransportKind::Reqwest] {
             let http = Http { transport: Some(kind), ..Http::default() };
             assert_eq!(http.transport(), kind);
         }

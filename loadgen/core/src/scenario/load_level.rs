@@ -4,8 +4,10 @@ use miette::Diagnostic;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::load::{Load, Model, Until};
+use super::load::{Model, Until};
+use super::model::Scenario;
 use super::overrides::{LEAST_RATE, MOST_RATE, MOST_USERS};
+use super::sharing::TooFewStreams;
 
 /// A level to which the load of a running test can change.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -55,6 +57,13 @@ pub enum LoadLevelError {
         help("the number of users can change only where time ends a round: set a duration")
     )]
     Iterations,
+    /// The shared connections of HTTP/2 carry fewer concurrent requests than the level has users.
+    #[error(transparent)]
+    #[diagnostic(
+        code(too_few_streams),
+        help("use fewer users, or more `connections` or `streams` in the scenario")
+    )]
+    Streams(TooFewStreams),
 }
 
 impl LoadLevel {
@@ -73,18 +82,21 @@ impl LoadLevel {
     }
 }
 
-impl Load {
-    /// Checks that this load can change to `level` while running.
+impl Scenario {
+    /// Checks that the load can change to `level` while running.
     ///
     /// # Errors
     /// If the level is out of range or has no meaning for this load.
     pub fn check_change(&self, level: LoadLevel) -> Result<(), LoadLevelError> {
         level.check()?;
-        match (level, self.model, &self.until) {
+        match (level, self.load.model, &self.load.until) {
             (LoadLevel::Users(_), Model::Open(_), _) => Err(LoadLevelError::IsOpen),
             (LoadLevel::Rate(_), Model::Closed, _) => Err(LoadLevelError::IsClosed),
             (LoadLevel::Users(_), _, Until::Iterations(_) | Until::IterationsPerUser(_)) => {
                 Err(LoadLevelError::Iterations)
+            }
+            (LoadLevel::Users(users), ..) => {
+                self.http.sharing.check(users).map_err(LoadLevelError::Streams)
             }
             _ => Ok(()),
         }
@@ -94,18 +106,23 @@ impl Load {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Arrivals, Open};
+    use crate::scenario::{Arrivals, Load, Open, parse};
     use std::time::Duration;
 
-    fn load(model: Model, until: Until) -> Load {
-        Load {
-            model,
-            users: 5,
-            ramp_up: Duration::ZERO,
-            think_time: None,
-            until,
-            drain: Duration::ZERO,
-        }
+    fn with_load(model: Model, until: Until) -> Scenario {
+        let scenario = parse("test", "test.toml", "[[step]]\nget = \"/\"").unwrap();
+        let load = Load { model, until, ..scenario.load.clone() };
+        Scenario { load, ..scenario }
+    }
+
+    #[test]
+    fn users_beyond_the_shared_connections_are_refused() {
+        let text =
+            "http = { version = \"2\", connections = 2, streams = 10 }\n[[step]]\nget = \"/\"";
+        let scenario = parse("test", "test.toml", text).unwrap();
+        assert_eq!(scenario.check_change(LoadLevel::Users(20)), Ok(()));
+        let refused = scenario.check_change(LoadLevel::Users(21));
+        assert!(matches!(refused, Err(LoadLevelError::Streams(_))), "{refused:?}");
     }
 
     #[test]
@@ -133,7 +150,7 @@ mod tests {
             (open, &timed, LoadLevel::Users(5), Err(LoadLevelError::IsOpen)),
         ];
         for (model, until, level, expected) in cases {
-            let found = load(model, until.clone()).check_change(level);
+            let found = with_load(model, until.clone()).check_change(level);
             assert_eq!(found, expected, "{model:?} {until:?} {level:?}");
         }
     }

@@ -6,6 +6,8 @@ use thiserror::Error;
 
 use super::duration::LONGEST;
 use super::load::{Arrivals, Load, Model, Open, Until};
+use super::model::Scenario;
+use super::sharing::TooFewStreams;
 
 /// Largest number of users of a test.
 pub(super) const MOST_USERS: u32 = 1_000_000;
@@ -85,6 +87,9 @@ pub enum OverrideError {
     /// `--drain` is set, but iterations end the test: no request is in flight at such an end.
     #[error("--drain has no effect where iterations end the test: loadgen waits for all responses")]
     NoDrain,
+    /// The shared connections of HTTP/2 carry fewer concurrent requests than there are users.
+    #[error("{0}: change --users, or `connections` or `streams` in the scenario")]
+    TooFewStreams(#[from] TooFewStreams),
     /// A search sets the rate of requests, but the step of this name is left out of iterations
     /// without its condition.
     #[error(
@@ -94,10 +99,20 @@ pub enum OverrideError {
     Conditional(String),
 }
 
+impl Scenario {
+    /// Returns the scenario's load with the values of the command-line options in place of the
+    /// scenario's values, after the same checks as for the scenario.
+    pub fn load_with(&self, overrides: Overrides) -> Result<Load, OverrideError> {
+        let load = self.load.clone().with_overrides(overrides)?;
+        self.http.sharing.check(load.users)?;
+        Ok(load)
+    }
+}
+
 impl Load {
     /// Returns the load with the values of the command-line options in place of the scenario's
     /// values, after the same checks as for the scenario.
-    pub fn with_overrides(self, overrides: Overrides) -> Result<Self, OverrideError> {
+    fn with_overrides(self, overrides: Overrides) -> Result<Self, OverrideError> {
         let until = match (overrides.duration, overrides.iterations) {
             (Some(_), Some(_)) => return Err(OverrideError::TwoEnds),
             (Some(duration), None) => Until::Duration(duration),
@@ -221,6 +236,21 @@ mod tests {
         assert_eq!(refused, Err(OverrideError::Stages("--users")));
         let held = Overrides { duration: Some(SECOND), ..users };
         assert_eq!(staged.with_overrides(held).unwrap().until, Until::Duration(SECOND));
+    }
+
+    #[test]
+    fn users_beyond_the_shared_connections_are_refused() {
+        let text =
+            "http = { version = \"2\", connections = 2, streams = 10 }\n[[step]]\nget = \"/\"";
+        let scenario = crate::scenario::parse("test", "test.toml", text).unwrap();
+        let with =
+            |users| scenario.load_with(Overrides { users: Some(users), ..Overrides::default() });
+        assert_eq!(with(20).unwrap().users, 20);
+        let error = with(21).unwrap_err().to_string();
+        assert!(error.contains("20 requests at a time, fewer than 21 users"), "{error}");
+        // A rate brings 1,000 users.
+        let by_rate = Overrides { rate: Some(1.0), iterations: Some(1), ..Overrides::default() };
+        assert!(matches!(scenario.load_with(by_rate), Err(OverrideError::TooFewStreams(_))));
     }
 
     #[test]

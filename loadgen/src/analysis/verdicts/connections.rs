@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::measure::{AddressRecord, Connections};
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
-use crate::scenario::{HttpVersion, Reuse, Scenario};
+use crate::scenario::{HttpVersion, Reuse, Scenario, Sharing};
 use crate::text::counted;
 
 /// Returns all verdicts on a target's connections.
@@ -16,30 +16,38 @@ pub(super) fn connections(
     let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
     rounds.for_each(|round| all.merge(&round.counts));
     let more = match scenario.http.connection {
-        Reuse::KeepAlive => more_than_users(target, record),
+        Reuse::KeepAlive => more_than_needed(target, record, scenario.http.sharing),
         Reuse::PerRequest => None,
     };
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target))
 }
 
-/// Returns a verdict if more connections were opened in a round than the round had users.
-fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+/// Returns a verdict if more connections were opened in a round than its users needed.
+fn more_than_needed(
+    target: &TargetRecord,
+    record: &RunRecord,
+    sharing: Sharing,
+) -> Option<Verdict> {
     let most_users = |round: &RoundRecord| {
         let changed = round.changes.iter().filter_map(|change| change.users);
         changed.chain([round.users_planned]).max().unwrap_or_default()
     };
     let more = target.rounds.iter().filter_map(|round| {
         let (opened, users) = (round.connections.as_ref()?.counts.opened, most_users(round));
-        (opened > u64::from(users)).then_some((opened, users))
+        let needed = sharing.connections_of(users, record.load.workers);
+        (opened > u64::from(needed)).then_some((opened, users, needed))
     });
-    let more: Vec<(u64, u32)> = more.collect();
-    let (opened, users) = more.iter().max()?;
+    let more: Vec<(u64, u32, u32)> = more.collect();
+    let (opened, users, needed) = more.iter().max()?;
     let round = match record.load.rounds {
         1 => String::new(),
         rounds => format!(", in {} of {rounds} rounds", more.len()),
     };
     let (opened, users) = (counted(*opened, "connection"), counted((*users).into(), "user"));
-    let message = format!("{opened} were opened for {users}{round}");
+    let message = match sharing.is_set() {
+        false => format!("{opened} were opened for {users}{round}"),
+        true => format!("{opened} were opened for {users} who share {needed}{round}"),
+    };
     let advice = "users connect again after the server closes a connection, after a failed request, and for \
                   redirects to other servers: latencies include the time to connect";
     Some(verdict(target, VerdictKind::MoreConnections, message, advice))
@@ -143,6 +151,19 @@ mod tests {
         assert_eq!(said(vec![changed], ""), [""; 0]);
         let each = "http = { connection = \"per-request\" }";
         assert_eq!(said(vec![round(100, 9_000, "HTTP/1.1")], each), [""; 0]);
+    }
+
+    #[test]
+    fn more_connections_than_users_share_are_reported() {
+        let shared = "http = { version = \"2\", connections = 10 }";
+        assert_eq!(said(vec![round(100, 10, "HTTP/2")], shared), [""; 0]);
+        assert_eq!(
+            said(vec![round(100, 12, "HTTP/2")], shared),
+            ["12 connections were opened for 100 users who share 10"]
+        );
+        let by_streams = "http = { version = \"2\", streams = 10 }";
+        assert_eq!(said(vec![round(95, 10, "HTTP/2")], by_streams), [""; 0]);
+        assert_eq!(said(vec![round(95, 11, "HTTP/2")], by_streams).len(), 1);
     }
 
     #[test]

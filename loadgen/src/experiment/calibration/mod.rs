@@ -23,7 +23,7 @@ use crate::lab::cpus::pin_self;
 use crate::lab::{LabError, Layout, Observed, Watched, Window};
 use crate::measure::Counts;
 use crate::record::Calibration;
-use crate::scenario::{Model, Order, Scenario, Step, Template, Until};
+use crate::scenario::{HttpVersion, Model, Order, Scenario, Step, Template, Until};
 
 const FILE: &str = "calibration.json";
 
@@ -84,7 +84,8 @@ fn are_apart(layout: &Layout) -> bool {
 /// HTTP/2 nor redirects nor cookies. Proxies are excluded because a proxy is not part of loadgen.
 /// Long answers are excluded because the verification does not keep their whole bodies.
 fn can_be_answered(scenario: &Scenario, answers: &[TrialAnswer]) -> bool {
-    scenario.http.beyond_http1().is_empty()
+    scenario.http.version == HttpVersion::Http11
+        && scenario.http.needs_reqwest().is_empty()
         && answers.len() == scenario.steps.len()
         && answers.iter().all(|answer| answer.body.len() as u64 == answer.bytes)
 }

@@ -46,7 +46,7 @@ impl Terms {
             rate: Some(criteria.start_per_s()),
             drain,
         };
-        scenario.load = scenario.load.clone().with_overrides(overrides)?;
+        scenario.load = scenario.load_with(overrides)?;
         Ok(Self { criteria, precision, duration, more_rounds: 0 })
     }
 }

@@ -176,6 +176,21 @@ error_rate = "< 101%"
         "transport = \"http1\"\nversion = \"1.1\"\nredirects = 3\ncookies = false\nproxy = \"http://10.0.0.1:3128\""
     );
     http1_with_http_2: http_table("version = \"2\"\ntransport = \"http1\"");
+    http2_with_http_1: http_table("transport = \"http2\"");
+    http2_with_cookies: http_table("version = \"2\"\ncookies = true\ntransport = \"http2\"");
+    shared_connections_of_http_1: http_table("streams = 10");
+    shared_connections_with_redirects: http_table("version = \"2\"\nconnections = 10\nredirects = 3");
+    shared_connections_of_reqwest:
+        http_table("version = \"2\"\nconnections = 10\nstreams = 1\ntransport = \"reqwest\"");
+    shared_connections_per_request:
+        http_table("version = \"2\"\nconnections = 10\nconnection = \"per-request\"");
+    no_shared_connection: http_table("version = \"2\"\nconnections = 0\nstreams = \"two\"");
+    fewer_streams_than_users: message(
+        "[http]\nversion = \"2\"\nconnections = 2\nstreams = 10\n[load]\nusers = 21\n[[step]]\nget = \"/\"\n"
+    );
+    headers_of_a_connection_in_http_2: message(
+        "http = { version = \"2\" }\n[[step]]\nget = \"/\"\nheaders = { Connection = \"close\", TE = \"trailers\" }\n"
+    );
 
     no_request: step("name = \"idle\"");
     two_requests: step("get = \"/\"\nhead = \"/\"");

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use loadgen::scenario::{
     Arrivals, Assign, Backend, Body, Claim, Comparison, Condition, Data, Expect, Flow, Given, Http,
-    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Stage,
-    Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load, parse,
+    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Sharing,
+    Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -154,6 +154,10 @@ fn http_options_are_read() {
     let default = "version = \"1.1\"\nredirects = 0\ncookies = false\ntransport = \"auto\"";
     assert_eq!(http(default), Http::default());
     assert_eq!(http("transport = \"http1\"").transport, Some(TransportKind::Http1));
+    let shared = http("version = \"2\"\ntransport = \"http2\"\nconnections = 10\nstreams = 20");
+    let sharing = Sharing { connections: Some(10), streams: Some(20) };
+    assert_eq!((shared.transport, shared.sharing), (Some(TransportKind::Http2), sharing));
+    assert_eq!(http("version = \"2\"").sharing, Sharing::default());
     let proxies = ["HTTP://a.example", "http://[::1]:8080/", "http://name:pa%40ss@10.0.0.1:3128"];
     for proxy in proxies {
         assert_eq!(http(&format!("proxy = \"{proxy}\"")).proxy.as_deref(), Some(proxy));

@@ -67,24 +67,43 @@ proptest! {
     }
 
     #[test]
-    fn http1_is_chosen_only_for_what_it_supports(
+    fn a_transport_is_chosen_only_for_what_it_supports(
         version in "1\\.1|2",
         redirects in 0u32..3,
         cookies: bool,
         proxy: bool,
-        transport in "auto|http1|reqwest",
+        connections in prop::option::of(1u32..9),
+        transport in "auto|http1|http2|reqwest",
     ) {
+        let shared = connections.map_or(String::new(), |n| format!("connections = {n}"));
         let proxied = if proxy { "proxy = \"http://10.0.0.1:3128\"" } else { "" };
         let text = format!(
-            "[http]\nversion = \"{version}\"\nredirects = {redirects}\ncookies = {cookies}\n{proxied}\ntransport = \"{transport}\"\n[[step]]\nget = \"/\"",
+            "[http]\nversion = \"{version}\"\nredirects = {redirects}\ncookies = {cookies}\n{proxied}\n{shared}\ntransport = \"{transport}\"\n[[step]]\nget = \"/\"",
         );
-        let plain = version == "1.1" && redirects == 0 && !cookies && !proxy;
+        let plain = redirects == 0 && !cookies && !proxy;
+        let own = if version == "2" { TransportKind::Http2 } else { TransportKind::Http1 };
+        let is_shared = connections.is_some();
         match parse("any", "any.toml", &text) {
             Ok(Scenario { http, .. }) => {
-                let cheap = http.transport() == TransportKind::Http1;
-                prop_assert_eq!(cheap, plain && transport != "reqwest");
+                let chosen = http.transport();
+                match transport.as_str() {
+                    "auto" if plain => prop_assert_eq!(chosen, own),
+                    "auto" => prop_assert_eq!(chosen, TransportKind::Reqwest),
+                    forced => prop_assert_eq!(chosen.to_string(), forced),
+                }
+                prop_assert!(chosen == own || chosen == TransportKind::Reqwest);
+                prop_assert!(chosen == TransportKind::Http2 || !is_shared);
+                prop_assert!(chosen == TransportKind::Reqwest || plain);
             }
-            Err(_) => prop_assert!(transport == "http1" && !plain),
+            Err(_) => {
+                let impossible = match transport.as_str() {
+                    "auto" => false,
+                    "reqwest" => is_shared,
+                    forced => !plain || forced != own.to_string(),
+                };
+                let unshareable = is_shared && (version == "1.1" || !plain);
+                prop_assert!(impossible || unshareable, "{text}");
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Gives access to the headers of an answer.
 
-use ::reqwest::header::HeaderMap;
+use http::HeaderMap;
 use httparse::{EMPTY_HEADER, Response};
 
 use super::http1::MOST_HEADERS;
@@ -12,7 +12,7 @@ pub enum Headers<'a> {
     Unkept,
     /// The bytes as received, from the status line to the empty line.
     Head(&'a [u8]),
-    /// Headers that the `reqwest` crate has parsed.
+    /// Headers that a library has parsed.
     Map(&'a HeaderMap),
 }
 

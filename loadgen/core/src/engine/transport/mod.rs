@@ -1,20 +1,28 @@
 //! Sends requests to the server and reads the answers. Each transport has its own file.
 //!
-//! Both transports give the same outcome for the same server. `http1` is our own implementation of
-//! HTTP/1.1; `reqwest` does what `http1` can't.
+//! All transports give the same outcome for the same server. `http1` and `http2` are our own; `reqwest`
+//! does what they can't.
 
 mod addresses;
 mod connections;
 mod dialer;
 mod headers;
 mod http1;
+mod http2;
 mod reqwest;
+mod step_request;
 mod stream;
 mod tls;
 
 use std::borrow::Cow;
+use std::future::{Future, poll_fn};
 use std::ops::{Deref, Range};
+use std::pin::pin;
+use std::task::Context;
 use std::time::Instant;
+
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
 
 pub use self::headers::Headers;
 use self::http1::Scratch;
@@ -23,7 +31,7 @@ pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};
-use crate::engine::content_encoding::{Encoded, Undecodable};
+use crate::engine::content_encoding::{self, Encoded, Undecodable};
 use crate::engine::stream::Streamed;
 use crate::measure::{Connections, ErrorKind, StreamTimes};
 use crate::scenario::{Data, Step, TransportKind};
@@ -44,6 +52,8 @@ const SAMPLE: usize = 1 << 20;
 pub enum Transport {
     /// Our own implementation of HTTP/1.1.
     Http1(http1::Http1),
+    /// Our own use of the `h2` crate.
+    Http2(Box<http2::Http2>),
     /// The `reqwest` crate.
     Reqwest(Box<reqwest::Reqwest>),
 }
@@ -52,6 +62,8 @@ pub enum Transport {
 pub enum Link<'a> {
     /// The user's own connection.
     Http1(Box<http1::Link<'a>>),
+    /// The user's own HTTP/2 connection, or its access to a shared one.
+    Http2(Box<http2::Link<'a>>),
     /// The user's own `reqwest` client.
     Reqwest(Box<reqwest::Link<'a>>),
 }
@@ -62,17 +74,19 @@ impl Transport {
     pub fn new(plan: &Plan) -> Result<Self, String> {
         match plan.scenario.http.transport() {
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
+            TransportKind::Http2 => http2::Http2::new(plan).map(|it| Self::Http2(it.into())),
             TransportKind::Reqwest => {
                 reqwest::Reqwest::new(plan).map(|it| Self::Reqwest(it.into()))
             }
         }
     }
 
-    /// Prepares these users' connections before they send: `http1` opens them, `reqwest` only looks
-    /// up the server's addresses.
+    /// Prepares these users' connections before they send: `http1` and `http2` open them, `reqwest` only
+    /// looks up the server's addresses.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
         match self {
             Self::Http1(shared) => shared.open(users).await,
+            Self::Http2(shared) => shared.open(users).await,
             Self::Reqwest(shared) => shared.find_addresses().await,
         }
     }
@@ -81,6 +95,7 @@ impl Transport {
     pub fn link(&self, user: Number) -> Link<'_> {
         match self {
             Self::Http1(shared) => Link::Http1(Box::new(http1::Link::new(shared, user.local))),
+            Self::Http2(shared) => Link::Http2(Box::new(http2::Link::new(shared, user))),
             Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared, user))),
         }
     }
@@ -89,6 +104,7 @@ impl Transport {
     pub fn connections(&self) -> Connections {
         match self {
             Self::Http1(shared) => shared.connections(),
+            Self::Http2(shared) => shared.connections(),
             Self::Reqwest(shared) => shared.connections(),
         }
     }
@@ -100,6 +116,7 @@ impl Link<'_> {
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
         let rendered = match self {
             Self::Http1(link) => link.render(index, data),
+            Self::Http2(link) => return link.render(index, data),
             Self::Reqwest(link) => link.render(index, data),
         };
         rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
@@ -110,6 +127,7 @@ impl Link<'_> {
     pub fn keep_samples(&mut self) {
         match self {
             Self::Http1(link) => link.keep_samples(),
+            Self::Http2(link) => link.keep_samples(),
             Self::Reqwest(link) => link.keep_samples(),
         }
     }
@@ -119,7 +137,8 @@ impl Link<'_> {
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         match self {
             Self::Http1(link) => link.exchange(step).await,
-            // Boxed, so that users of the other transport don't carry the memory for this future.
+            Self::Http2(link) => link.exchange(step).await,
+            // Boxed, so that users of the other transports don't carry the memory for this future.
             Self::Reqwest(link) => Box::pin(link.exchange(step)).await,
         }
     }
@@ -128,7 +147,7 @@ impl Link<'_> {
     /// between requests, while no request is timed.
     pub async fn settle(&self) {
         match self {
-            Self::Http1(_) => {}
+            Self::Http1(_) | Self::Http2(_) => {}
             Self::Reqwest(_) => reqwest::settle().await,
         }
     }
@@ -138,6 +157,7 @@ impl Link<'_> {
     pub fn first_byte(&self) -> Option<Instant> {
         match self {
             Self::Http1(link) => link.first_byte(),
+            Self::Http2(link) => link.first_byte(),
             Self::Reqwest(link) => link.first_byte(),
         }
     }
@@ -147,7 +167,27 @@ impl Link<'_> {
         step.expect.stream.as_ref()?;
         match self {
             Self::Http1(link) => link.stream_times(),
+            Self::Http2(link) => link.stream_times(),
             Self::Reqwest(link) => link.stream_times(),
+        }
+    }
+
+    /// Awaits `wait`, and meanwhile answers what the server sends between two requests, such as PING.
+    pub async fn tended<T>(&mut self, wait: impl Future<Output = T>) -> T {
+        let mut wait = pin!(wait);
+        poll_fn(|context| {
+            let waited = wait.as_mut().poll(context);
+            if waited.is_pending() {
+                self.tend(context);
+            }
+            waited
+        })
+        .await
+    }
+
+    fn tend(&mut self, context: &mut Context<'_>) {
+        if let Self::Http2(link) = self {
+            link.tend(context);
         }
     }
 
@@ -155,6 +195,7 @@ impl Link<'_> {
     pub fn received(&self) -> u64 {
         match self {
             Self::Http1(link) => link.received(),
+            Self::Http2(link) => link.received(),
             Self::Reqwest(link) => link.received(),
         }
     }
@@ -261,6 +302,14 @@ impl Keep {
             Self::All => Ok(more),
         }
     }
+}
+
+/// Returns the encoding of a body with these headers; `None` for a plain body, or if nothing is kept.
+fn encoding(headers: &HeaderMap, keep: Keep) -> Option<Box<Encoded>> {
+    let mut values = headers.get_all(CONTENT_ENCODING).iter();
+    let is_encoded = values.any(|value| content_encoding::is_encoded(value.as_bytes()));
+    (keep > Keep::Nothing && is_encoded)
+        .then(|| Box::new(Encoded::new(Headers::Map(headers).joined(CONTENT_ENCODING.as_str()))))
 }
 
 /// The reason why there is no whole answer.

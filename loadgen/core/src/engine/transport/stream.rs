@@ -16,6 +16,15 @@ pub(super) enum Stream {
 }
 
 impl Stream {
+    /// Whether the server has chosen HTTP/1.1 in the TLS handshake, although it was offered HTTP/2.
+    /// A server that chooses nothing does not know HTTP/2 (RFC 9113, section 3.2).
+    pub(super) fn refuses_http2(&self) -> bool {
+        match self {
+            Self::Plain(_) => false,
+            Self::Tls(stream) => stream.get_ref().1.alpn_protocol() != Some(b"h2"),
+        }
+    }
+
     /// Whether nothing has arrived on an idle connection, neither its end nor unsolicited bytes.
     /// Makes a system call only if something has arrived. Reads messages that TLS itself sends, such
     /// as tickets for the next session.

@@ -112,9 +112,9 @@ impl<'a> User<'a> {
     async fn iterations(&mut self) {
         let gate: &'a Gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        while let Some(admitted) =
-            gate.admit(&mut self.visitor, begun, self.now, &mut self.alarm).await
-        {
+        loop {
+            let admitted = gate.admit(&mut self.visitor, begun, self.now, &mut self.alarm);
+            let Some(admitted) = self.link.tended(admitted).await else { break };
             let Admitted { counted, due } = admitted;
             let count = if counted { &mut begun } else { &mut warmed };
             self.data.set_iteration(*count);
@@ -237,7 +237,8 @@ impl<'a> User<'a> {
         let Some(time) = self.thinks else { return true };
         let until = self.now + self.chance.think(time);
         let gate = &self.shared.gate;
-        let went_on = self.alarm.sleep_until(gate.end().map_or(until, |end| end.min(until))).await;
+        let sleep = self.alarm.sleep_until(gate.end().map_or(until, |end| end.min(until)));
+        let went_on = self.link.tended(sleep).await;
         self.now = Instant::now();
         went_on && !gate.is_closed(self.now)
     }

@@ -9,6 +9,10 @@ use crate::scenario::template::Template;
 /// body.
 const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
 
+/// Headers of a connection in HTTP/1.1, which make a request in HTTP/2 malformed (RFC 9113, section
+/// 8.2.2).
+const OF_CONNECTION: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "te", "upgrade"];
+
 pub(super) fn read(
     value: &Value<'_>,
     has_body: bool,
@@ -26,7 +30,8 @@ fn read_header(
     faults: &mut Faults<'_>,
 ) -> Option<(String, Template)> {
     let name = value.key.to_ascii_lowercase();
-    if let Some((message, help)) = refusal(value.key, &name, has_body) {
+    let refusal = refusal(value.key, &name, has_body, faults.is_http2);
+    if let Some((message, help)) = refusal {
         faults.add(Fault::new(message).at(value.key_place.clone(), "not allowed").help(help));
         return None;
     }
@@ -51,7 +56,12 @@ fn read_header(
 /// Returns the reason why a scenario cannot set a header, and help; `None` if the header is
 /// allowed. `written` is the header's name as written in the file, `name` the same name in lower
 /// case.
-fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'static str)> {
+fn refusal(
+    written: &str,
+    name: &str,
+    has_body: bool,
+    is_http2: bool,
+) -> Option<(String, &'static str)> {
     if name.is_empty() || !name.chars().all(is_token) {
         let message = format!("`{written}` is not a valid header name");
         return Some((message, "use letters, digits and !#$%&'*+-.^_`|~"));
@@ -59,6 +69,10 @@ fn refusal(written: &str, name: &str, has_body: bool) -> Option<(String, &'stati
     if FRAMING.contains(&name) {
         let message = format!("`{written}` follows from the body and cannot be set");
         return Some((message, "leave the header out: loadgen sets the header to match the body"));
+    }
+    if is_http2 && OF_CONNECTION.contains(&name) {
+        let message = format!("`{written}` does not exist in HTTP/2");
+        return Some((message, "leave the header out, or use `version = \"1.1\"`"));
     }
     if name == "content-type" && has_body {
         let message = format!("`{written}` is set by `body`");

@@ -93,6 +93,9 @@ fn read_scenario(
     let http = http_table.as_ref().and_then(|value| http::read(value, folder, faults));
     let load = load::read(table.take("load"), faults);
     let rows = rows::read_all(table.take("rows"), folder, faults);
+    if let (Some(value), Some(http), Some(load)) = (&http_table, &http, &load) {
+        http::check_users(value, http, load.users, faults);
+    }
     let auth = http_table.and_then(|value| auth::of_all(&value, faults));
     let assign = table.take("assign");
     let (steps, flows) = (table.take("step"), table.take("flow"));

@@ -19,13 +19,16 @@ pub(super) struct Faults<'a> {
     list: Vec<Fault>,
     /// Folder in which relative paths of the file start.
     pub(super) folder: PathBuf,
+    /// Whether requests use HTTP/2, which has no headers of connections.
+    pub(super) is_http2: bool,
     /// Names that a template can use at the current point of the file.
     pub(super) scope: Scope<'a>,
 }
 
 impl<'a> Faults<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self { text, list: Vec::new(), folder: PathBuf::new(), scope: Scope::default() }
+        let (folder, scope) = (PathBuf::new(), Scope::default());
+        Self { text, list: Vec::new(), folder, is_http2: false, scope }
     }
 
     pub(super) fn add(&mut self, fault: Fault) {

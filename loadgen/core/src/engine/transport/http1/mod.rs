@@ -1,5 +1,6 @@
 //! The `http1` transport: one connection per user, kept alive (RFC 9112).
 
+mod exchange;
 mod first_byte;
 mod request;
 mod response;
@@ -7,33 +8,25 @@ mod scratch;
 mod unsent;
 
 use std::collections::HashMap;
-use std::future::poll_fn;
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
 use std::time::Instant;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
-use self::first_byte::FirstByte;
+pub(super) use self::exchange::{Exchanged, Response};
 use self::request::{Buffers, Message};
 #[cfg(any(test, fuzzing))]
 pub use self::response::fuzzing::read_foreign;
 pub use self::response::{MOST_HEADERS, Progress, Reader};
 pub use self::scratch::Scratch;
-use self::unsent::Unsent;
+pub(super) use self::unsent::Unsent;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
-use super::{Answer, Body, Failure, Headers, Keep, tls};
-use crate::engine::check::expectations::{is_expected, reads_headers};
-use crate::engine::content_encoding::Encoded;
+use super::{Answer, Failure};
 use crate::engine::plan::{Number, Plan, Share};
-use crate::engine::stream::{Meter, Streamed};
-use crate::measure::{Connections, ErrorKind, StreamTimes};
-use crate::scenario::{Data, ExpectedStream, Method, RenderError, Reuse, Step};
+use crate::measure::{Connections, StreamTimes};
+use crate::scenario::{Data, RenderError, Reuse, Step};
 
 /// Number of connections opened concurrently before the start. Stays below the shortest usual
 /// backlog of a listening server (128).
@@ -125,12 +118,7 @@ pub struct Link<'a> {
     buffers: Buffers,
     /// Index of the step whose request was rendered last.
     index: u32,
-    /// Whether all headers are kept, also those that nothing reads.
-    samples: bool,
-    reader: Reader,
-    first_byte: FirstByte,
-    /// Measures the streams; `None` before the first one.
-    meter: Option<Box<Meter>>,
+    response: Response,
 }
 
 impl<'a> Link<'a> {
@@ -142,10 +130,7 @@ impl<'a> Link<'a> {
             sessions: Sessions::default(),
             buffers: Buffers::default(),
             index: 0,
-            samples: false,
-            reader: Reader::default(),
-            first_byte: FirstByte::default(),
-            meter: None,
+            response: Response::default(),
         }
     }
 
@@ -156,33 +141,23 @@ impl<'a> Link<'a> {
     }
 
     pub fn keep_samples(&mut self) {
-        self.samples = true;
-        self.reader.keep_at_least(Keep::Sample);
+        self.response.keep_samples();
     }
 
     pub fn received(&self) -> u64 {
-        self.reader.bytes()
+        self.response.received()
     }
 
     pub fn first_byte(&self) -> Option<Instant> {
-        self.first_byte.at(&self.reader)
+        self.response.first_byte()
     }
 
     pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
-        self.meter.as_ref().map(|meter| meter.times())
+        self.response.stream_times()
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        self.reader.begin(step.method == Method::HEAD);
-        self.first_byte = FirstByte::default();
-        let events = step.expect.stream.as_ref().map(|expected| {
-            self.reader.keep_fresh();
-            (expected, Meter::begin(&mut self.meter))
-        });
-        let headers = self.samples || reads_headers(step);
-        if headers {
-            self.reader.keep_head();
-        }
+        self.response.begin(step);
         let idle = self.idle.take().and_then(|mut stream| stream.is_quiet().then_some(stream));
         let (stream, is_new) = match idle {
             Some(stream) => (stream, false),
@@ -193,127 +168,12 @@ impl<'a> Link<'a> {
             }
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
-        let (reader, first_byte) = (&mut self.reader, &mut self.first_byte);
-        let mut exchange = Exchange {
-            stream,
-            request,
-            sending: Sending::Writes,
-            reader,
-            first_byte,
-            step,
-            events,
-        };
-        let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
-        let streamed = exchange.streamed();
-        let (stream, sent) = (exchange.stream, exchange.sending == Sending::Sent);
-        let Progress::Whole { body, keep_alive } = progress else {
-            // Unreachable: `poll` is ready only with a whole answer.
-            return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
-        };
+        let Exchanged { answer, stream, version } =
+            self.response.exchange(stream, request, step).await?;
         if is_new {
-            self.shared.dialer.speaks(self.reader.version());
+            self.shared.dialer.speaks(version);
         }
-        if keep_alive && sent && self.shared.keeps_alive {
-            self.idle = Some(stream);
-        }
-        let status = self.reader.status();
-        let body = match body {
-            Some(range) => Body::Read(scratch, range),
-            None => Body::Kept(self.reader.kept()),
-        };
-        let head = Headers::Head(self.reader.head());
-        let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
-        let encoding = self.reader.is_encoded().then(encoded);
-        let headers = if headers { head } else { Headers::Unkept };
-        Ok(Answer { status, headers, body, encoding, streamed })
-    }
-}
-
-/// A request in flight, until its answer is read.
-struct Exchange<'a> {
-    stream: Stream,
-    /// The part of the request that is still to be sent.
-    request: Unsent<'a>,
-    sending: Sending,
-    reader: &'a mut Reader,
-    first_byte: &'a mut FirstByte,
-    step: &'a Step,
-    /// The expected events and their measurement, if the step expects a stream.
-    events: Option<(&'a ExpectedStream, &'a mut Meter)>,
-}
-
-/// How far a request is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sending {
-    /// Bytes are left to be written.
-    Writes,
-    /// All is written, and TLS may hold some of it back.
-    Flushes,
-    Sent,
-    /// The server accepts no more of the request. An answer may nevertheless arrive.
-    Broken,
-}
-
-impl Exchange<'_> {
-    /// Sends and reads as much as possible. A server may answer before it has read the request.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(Scratch, Progress), Failure>> {
-        self.send(context);
-        let mut scratch = Scratch::take();
-        loop {
-            let mut buffer = ReadBuf::new(&mut scratch);
-            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
-            let length = buffer.filled().len();
-            let progress = match read {
-                Ok(()) if length == 0 => self.reader.end(),
-                Ok(()) => self.feed(&scratch[..length]),
-                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Err(response::cut_off()),
-                Err(e) => Err(tls::of_exchange(&e)
-                    .unwrap_or_else(|| Failure::new(ErrorKind::Reset, e.to_string()))),
-            };
-            match progress {
-                Ok(Progress::Partial) => self.first_byte.note(self.reader),
-                Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
-                Err(failure) => return Poll::Ready(Err(failure)),
-            }
-        }
-    }
-
-    /// Sends as much of the request as the connection takes.
-    fn send(&mut self, context: &mut Context<'_>) {
-        while self.sending == Sending::Writes {
-            self.sending = match self.request.poll_send(&mut self.stream, context) {
-                Poll::Ready(Ok(())) if self.request.is_empty() => Sending::Flushes,
-                Poll::Ready(Ok(())) => Sending::Writes,
-                Poll::Ready(Err(_)) => Sending::Broken,
-                Poll::Pending => return,
-            };
-        }
-        if self.sending == Sending::Flushes {
-            self.sending = match Pin::new(&mut self.stream).poll_flush(context) {
-                Poll::Ready(Ok(())) => Sending::Sent,
-                Poll::Ready(Err(_)) => Sending::Broken,
-                Poll::Pending => return,
-            };
-        }
-    }
-
-    /// Reads the bytes of the answer that have come. The events that they complete have come now.
-    fn feed(&mut self, input: &[u8]) -> Result<Progress, Failure> {
-        let at = self.events.as_ref().map(|_| Instant::now());
-        let progress = self.reader.feed(input, |status| Keep::of(self.step, status))?;
-        if let (Some((expected, meter)), Some(at)) = (&mut self.events, at)
-            && !self.reader.fresh().is_empty()
-            && is_expected(self.step, self.reader.status())
-        {
-            let headers = Headers::Head(self.reader.head());
-            meter.read(expected, |name| headers.first(name), at, self.reader.fresh());
-        }
-        Ok(progress)
-    }
-
-    /// Returns what came of the stream, once the whole answer is read; `None` if the step expects no
-    /// stream.
-    fn streamed(&mut self) -> Option<Streamed> {
-        self.events.as_mut().map(|(expected, meter)| meter.end(expected))
+        self.idle = stream.filter(|_| self.shared.keeps_alive);
+        Ok(answer)
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use url::Url;
 
 use super::unsent::{Pieces, Unsent};
-use crate::engine::transport::USER_AGENT;
+use crate::engine::transport::step_request;
 use crate::scenario::{Data, Part, RenderError, Step, Template};
 
 /// A step's request.
@@ -125,61 +125,18 @@ impl Message {
 
 /// Returns the request line and the headers, without `content-length` and the empty line.
 fn head(step: &Step, url: &Url, closes: bool) -> Template {
-    let base = url.path().trim_end_matches('/');
-    // The path of a request is never empty (RFC 9112, section 3.2.1).
-    let base = if base.is_empty() && !step.path.begins_with('/') { "/" } else { base };
-    let mut head = Template::literal(format!("{} {base}", step.method));
-    let mut in_query = false;
-    head.append(step.path.clone().map_literals(|text| encoded(text, &mut in_query)));
+    let mut head = Template::literal(format!("{} ", step.method));
+    head.append(step_request::path(step, url));
     head.append(Template::literal(" HTTP/1.1\r\n"));
-    let own = |name| step.headers.iter().any(|(own, _)| own == name);
-    for (name, value) in
-        [("host", host(url).as_str()), ("user-agent", USER_AGENT), ("accept", "*/*")]
-    {
-        if !own(name) {
-            head.append(Template::literal(format!("{name}: {value}\r\n")));
-        }
-    }
-    if closes && !own("connection") {
+    if closes && !step.headers.iter().any(|(name, _)| name == "connection") {
         head.append(Template::literal("connection: close\r\n"));
     }
-    for (name, value) in &step.headers {
+    for (name, value) in step_request::headers(step, url) {
         head.append(Template::literal(format!("{name}: ")));
-        head.append(value.clone());
+        head.append(value);
         head.append(Template::literal("\r\n"));
     }
-    if let Some(body) = &step.body {
-        head.append(Template::literal(format!("content-type: {}\r\n", body.content_type)));
-    }
     head
-}
-
-/// Percent-encodes the characters of a path or query that no URI may contain,
-/// as the URL standard and therefore the `reqwest` transport do. In a path,
-/// `\` becomes `/`. The first `?` sets `in_query`.
-fn encoded(text: &str, in_query: &mut bool) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match (c, *in_query) {
-            ('?', _) => {
-                *in_query = true;
-                out.push('?');
-            }
-            ('\\', false) => out.push('/'),
-            ('"' | '<' | '>', _) | ('`' | '{' | '}', false) | ('\'', true) => {
-                // Writing to a `String` cannot fail.
-                let _ = write!(out, "%{:02X}", u32::from(c));
-            }
-            _ => out.push(c),
-        }
-    }
-    out
-}
-
-/// Returns the host, followed by the port if it is not the scheme's default.
-fn host(url: &Url) -> String {
-    let host = url.host_str().unwrap_or_default();
-    url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
 fn joined(mut template: Template, text: &str) -> Template {

@@ -36,7 +36,7 @@ impl<'a> Pieces<'a> {
 }
 
 /// The part of a request that is still to be sent.
-pub(super) struct Unsent<'a> {
+pub(in crate::engine::transport) struct Unsent<'a> {
     /// The next bytes to send; empty only if all is sent.
     next: &'a [u8],
     /// The pieces of the body and the index of the first one that is not in `next`; `None` if `next` is
@@ -46,7 +46,7 @@ pub(super) struct Unsent<'a> {
 
 impl<'a> Unsent<'a> {
     /// Creates a request that lies in one place.
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    pub(in crate::engine::transport) fn new(bytes: &'a [u8]) -> Self {
         Self { next: bytes, later: None }
     }
 

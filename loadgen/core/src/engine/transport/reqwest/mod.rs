@@ -9,7 +9,7 @@ use std::time::Instant;
 use std::{io, mem};
 
 use bytes::Bytes;
-use reqwest::header::{CONTENT_ENCODING, HeaderMap, HeaderValue};
+use reqwest::header::HeaderMap;
 use reqwest::{Client, Version};
 use tokio::task::yield_now;
 use url::Url;
@@ -18,13 +18,12 @@ use self::client::Clients;
 use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
-use super::{Answer, Body as AnswerBody, Failure, Headers, Keep, tls};
+use super::{Answer, Body, Failure, Headers, Keep, encoding, step_request, tls};
 use crate::engine::check::expectations::{is_expected, reads_headers};
-use crate::engine::content_encoding::{self, Encoded};
 use crate::engine::plan::{Number, Plan};
 use crate::engine::stream::Meter;
 use crate::measure::{Connections, ErrorKind, StreamTimes};
-use crate::scenario::{Body, Data, Method, Part, RenderError, Step};
+use crate::scenario::{Data, Method, RenderError, Step};
 
 /// State shared by all users of this transport.
 pub struct Reqwest {
@@ -187,19 +186,14 @@ impl<'a> Link<'a> {
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
         }
-        let is_encoded = |value: &HeaderValue| content_encoding::is_encoded(value.as_bytes());
-        let names = response.headers().get_all(CONTENT_ENCODING);
-        let encoding = (keep > Keep::Nothing && names.iter().any(is_encoded)).then(|| {
-            let header = Headers::Map(response.headers()).joined(CONTENT_ENCODING.as_str());
-            Box::new(Encoded::new(header))
-        });
+        let encoding = encoding(response.headers(), keep);
         let mut headers = Headers::Unkept;
         if self.least == Keep::Sample || reads_headers(step) {
             self.headers = mem::take(response.headers_mut());
             headers = Headers::Map(&self.headers);
         }
         let streamed = stream.map(|(stream, meter)| meter.end(stream));
-        Ok(Answer { status, headers, body: AnswerBody::Kept(&self.kept), encoding, streamed })
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding, streamed })
     }
 }
 
@@ -219,7 +213,7 @@ impl Request {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
                 self.headers.push(("content-type".to_owned(), body.content_type.clone()));
             }
-            self.body = Some(rendered(body, data)?);
+            self.body = Some(step_request::body(body, data)?);
         }
         // reqwest sends no `content-length` for an empty body: see RFC 9110, section 8.6.
         if self.body.as_ref().map_or(step.method.expects_body(), Bytes::is_empty) {
@@ -227,26 +221,6 @@ impl Request {
         }
         Ok(())
     }
-}
-
-/// Returns the body of the next request. A body that is one file is not copied. Any other body is
-/// rendered to one place, because a redirect may send it again.
-fn rendered(body: &Body, data: &mut Data) -> Result<Bytes, RenderError> {
-    if let [Part::File(file)] = body.parts.as_slice() {
-        return Ok(file.bytes().clone());
-    }
-    let (mut bytes, mut text) = (Vec::new(), String::new());
-    for part in &body.parts {
-        match part {
-            Part::File(file) => bytes.extend_from_slice(file.bytes()),
-            Part::Text(part) => {
-                text.clear();
-                part.render(data, &mut text)?;
-                bytes.extend_from_slice(text.as_bytes());
-            }
-        }
-    }
-    Ok(bytes.into())
 }
 
 /// The name of an HTTP version.

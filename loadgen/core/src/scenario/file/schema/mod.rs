@@ -75,6 +75,22 @@ fn http_table() -> Schema {
     let redirects = "Largest number of consecutive redirects that a request follows.";
     let keys = [
         ("version", choice(&http::VERSIONS, "Version of HTTP.").or("1.1")),
+        (
+            "connections",
+            integer(
+                1..=http::MOST_SHARED,
+                "Number of HTTP/2 connections over all workers, which users share evenly. Default: each \
+                 user has its own connection.",
+            ),
+        ),
+        (
+            "streams",
+            integer(
+                1..=http::MOST_SHARED,
+                "Largest number of users who share an HTTP/2 connection, and thus of its concurrent \
+                 requests.",
+            ),
+        ),
         ("redirects", integer(0..=http::MOST_REDIRECTS, redirects).or(0)),
         (
             "cookies",
@@ -92,8 +108,8 @@ fn http_table() -> Schema {
             "transport",
             choice(
                 &http::TRANSPORTS,
-                "Transport of the requests. http1 costs the generator least; reqwest supports all \
-                 keys of this table.",
+                "Transport of the requests. http1 and http2 cost the generator least; reqwest supports \
+                 redirects, cookies and proxies.",
             )
             .or("auto"),
         ),
@@ -115,15 +131,31 @@ fn http_table() -> Schema {
             ),
         ),
     ];
-    let within_http1 = [
-        ("version", json!({ "const": "1.1" })),
+    let without_reqwest = [
         ("redirects", json!({ "const": 0 })),
         ("cookies", json!({ "const": false })),
         ("proxy", json!(false)),
     ];
-    table("Options of HTTP.", keys)
-        .with("if", says("transport", "http1"))
-        .with("then", partly(within_http1))
+    let http1 = [("version", json!({ "const": "1.1" }))];
+    let http2 = [("version", json!({ "const": "2" }))];
+    let shared = [
+        ("transport", json!({ "enum": ["auto", "http2"] })),
+        ("connection", json!({ "const": "keep-alive" })),
+    ];
+    let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
+    let needing_version = |keys: &[(&'static str, Value)]| {
+        let mut table = partly(keys.iter().cloned().chain(without_reqwest.clone()));
+        table["required"] = json!(["version"]);
+        table
+    };
+    let shares = json!({ "anyOf": [{ "required": ["connections"] }, { "required": ["streams"] }] });
+    let within_http1 = partly(http1.into_iter().chain(without_reqwest.clone()));
+    let conditions = json!([
+        { "if": says("transport", "http1"), "then": within_http1 },
+        { "if": says("transport", "http2"), "then": needing_version(&http2) },
+        { "if": shares, "then": needing_version(&shared) },
+    ]);
+    table("Options of HTTP.", keys).with("allOf", conditions)
 }
 
 fn tls_table() -> Schema {

@@ -1,0 +1,145 @@
+//! The stream under an HTTP/2 connection.
+
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+
+use crate::engine::transport::{Failure, tls};
+
+/// First bytes of a response in HTTP/1. No HTTP/2 server begins with them: as the head of a frame, they
+/// would announce more than any client allows.
+const HTTP1: &[u8] = b"HTTP/";
+
+/// What the owner of a connection shares with the connection's stream.
+#[derive(Debug, Default)]
+pub(super) struct Line {
+    /// The task to wake when the stream is ready; `None` wakes the task that polls the stream.
+    owner: Mutex<Option<Waker>>,
+    begun: AtomicU8,
+    /// Reason why TLS ended the connection. h2 tells it only as text.
+    fault: OnceLock<Failure>,
+}
+
+/// What a server has sent so far, as values of `Line::begun`.
+mod begun {
+    pub(super) const NOTHING: u8 = 0;
+    pub(super) const FRAMES: u8 = 1;
+    pub(super) const HTTP1: u8 = 2;
+}
+
+impl Line {
+    /// Sets the task to wake when the stream is ready.
+    pub(super) fn wake(&self, waker: &Waker) {
+        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        if !owner.as_ref().is_some_and(|owner| owner.will_wake(waker)) {
+            *owner = Some(waker.clone());
+        }
+    }
+
+    /// Whether the server has sent nothing at all.
+    pub(super) fn is_silent(&self) -> bool {
+        self.begun.load(Ordering::Relaxed) == begun::NOTHING
+    }
+
+    /// Whether the server's first bytes are a response in HTTP/1.
+    pub(super) fn is_http1(&self) -> bool {
+        self.begun.load(Ordering::Relaxed) == begun::HTTP1
+    }
+
+    /// Returns the reason why TLS ended the connection; `None` if it did not.
+    pub(super) fn fault(&self) -> Option<&Failure> {
+        self.fault.get()
+    }
+
+    fn has_read(&self, bytes: &[u8]) {
+        if !bytes.is_empty() && self.is_silent() {
+            let length = bytes.len().min(HTTP1.len());
+            let is_http1 = bytes[..length] == HTTP1[..length];
+            self.begun
+                .store(if is_http1 { begun::HTTP1 } else { begun::FRAMES }, Ordering::Relaxed);
+        }
+    }
+}
+
+/// A stream that wakes the owner of its connection. h2 wakes the task that polled the connection also
+/// for each request that the same task sends, which would poll that task once more for nothing. Such an
+/// owner therefore polls h2 with a waker that does nothing, and is woken only by the stream.
+pub(super) struct Wire<S> {
+    stream: S,
+    line: Arc<Line>,
+}
+
+impl<S> Wire<S> {
+    pub(super) fn new(stream: S, line: Arc<Line>) -> Self {
+        Self { stream, line }
+    }
+}
+
+impl<S: Unpin> Wire<S> {
+    /// Polls the stream on behalf of the owner, if there is one.
+    fn poll<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        poll: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<T>,
+    ) -> Poll<T> {
+        let owner = self.line.owner.lock().unwrap_or_else(PoisonError::into_inner);
+        let waker = owner.as_ref().unwrap_or(context.waker());
+        poll(Pin::new(&mut self.stream), &mut Context::from_waker(waker))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let read = self.poll(context, |stream, context| stream.poll_read(context, buffer));
+        self.line.has_read(&buffer.filled()[before..]);
+        if let Poll::Ready(Err(error)) = &read
+            && let Some(fault) = tls::of_exchange(error)
+        {
+            let _ = self.line.fault.set(fault);
+        }
+        read
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        self.poll(context, |stream, context| stream.poll_write(context, bytes))
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        // The kernel takes a single piece for less in the other system call. Most requests are one.
+        match slices {
+            [only] => self.poll(context, |stream, context| stream.poll_write(context, only)),
+            _ => self.poll(context, |stream, context| stream.poll_write_vectored(context, slices)),
+        }
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(context, |stream, context| stream.poll_flush(context))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll(context, |stream, context| stream.poll_shutdown(context))
+    }
+}

@@ -1,0 +1,13 @@
+//! Tests the transport `http2` against servers that send single frames, most of them wrong, and
+//! against a server that speaks HTTP/1.1, too, to compare transports.
+//!
+//! `peer.rs` is the server of frames. The other files hold the cases.
+
+mod connections;
+mod equality;
+mod faults;
+mod floods;
+mod peer;
+mod run;
+mod sharing;
+mod tls;
