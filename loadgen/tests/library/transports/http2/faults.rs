@@ -33,6 +33,9 @@ async fn fails(
     server.connections()
 }
 
+/// What a server does with a request on the stream with this number.
+type Treat = fn(&mut Peer, u32) -> io::Result<()>;
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_stream_fails_one_request_and_keeps_the_connection() {
     for (code, name) in [
@@ -157,7 +160,7 @@ async fn a_malformed_response_is_a_protocol_error() {
     for treat in of_one_stream {
         assert_eq!(fails(ErrorKind::Protocol, said, treat).await, 1, "the connection is kept");
     }
-    let of_the_connection: [(fn(&mut Peer, u32) -> io::Result<()>, &str); 5] = [
+    let of_the_connection: [(Treat, &str); 5] = [
         // A frame for a stream that was never opened.
         (|peer, id| peer.send(DATA, END_STREAM, id + 100, b"hello"), "PROTOCOL_ERROR"),
         (|peer, id| peer.send(HEADERS, END_HEADERS, id, &[0xff; 20]), "PROTOCOL_ERROR"),

@@ -47,6 +47,10 @@ pub struct Http2 {
     opened: Mutex<HashMap<u32, (Line, Sessions)>>,
 }
 
+/// The number of a user within the process, with its connection and the sessions that its next
+/// connection can resume.
+type OfUser = (u32, (Line, Sessions));
+
 /// A user's own connection, in the version of HTTP that the server has chosen.
 enum Line {
     Http2(Box<Own>),
@@ -97,7 +101,7 @@ impl Http2 {
     }
 
     /// Stores an opened connection for its user. Returns `false` if `opened` contains no connection.
-    fn keep(&self, opened: Option<Result<Option<(u32, (Line, Sessions))>, JoinError>>) -> bool {
+    fn keep(&self, opened: Option<Result<Option<OfUser>, JoinError>>) -> bool {
         let Some(Ok(Some((user, line)))) = opened else { return false };
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, line);
         true
@@ -159,7 +163,7 @@ impl Http2 {
 impl Line {
     async fn open(dialer: &Dialer, user: u32, sessions: &mut Sessions) -> Result<Self, Failure> {
         Ok(match opening::open(dialer, user, sessions).await? {
-            Opened::Http2(opened) => Self::Http2(Box::new(Own::new(opened))),
+            Opened::Http2(opened) => Self::Http2(Box::new(Own::new(*opened))),
             Opened::Http1(stream) => Self::Http1(stream),
         })
     }

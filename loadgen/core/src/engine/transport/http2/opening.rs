@@ -33,7 +33,7 @@ const ABANDONED_FOR: Duration = Duration::from_secs(60);
 
 /// A connection that was opened.
 pub(super) enum Opened {
-    Http2(Http2),
+    Http2(Box<Http2>),
     /// The server has chosen HTTP/1.1.
     Http1(Stream),
 }
@@ -70,5 +70,5 @@ pub(super) async fn open(
         .max_local_error_reset_streams(None);
     let shaken = builder.handshake(Wire::new(stream, line.clone())).await;
     let (sender, connection) = shaken.map_err(|e| failure(&e, &line))?;
-    Ok(Opened::Http2(Http2 { connection, sender, line }))
+    Ok(Opened::Http2(Box::new(Http2 { connection, sender, line })))
 }
