@@ -121,7 +121,7 @@ async fn all_transports_send_the_same_requests() {
          [[step]]\nget = \"/f\"\nbody = {{ text = \"a body all the same\" }}\n\
          [[step]]\npost = \"/g\"\n\
          [[step]]\nhead = \"/h\"\n\
-         [[step]]\noptions = \"/q?a={{x}}|y\"\n\
+         [[step]]\nget = \"/q?a={{x}}|y\"\n\
          [[step]]\nget = '''/%7Bx%7d/{{{{ user }}}}/`<>'''\n\
          [[step]]\nput = \"/file\"\nbody = {{ file = '{file}' }}\n\
          [[step]]\nput = \"/form\"\nbody = {{ multipart = {{ a = \"{{{{ uuid }}}}\", b = {{ file = '{file}' }} }} }}\n"

@@ -13,6 +13,9 @@ use super::peer::{
 };
 use super::run::{one_user, run};
 
+/// What a server does with a request: the stream of the request is given.
+type Treat = fn(&mut Peer, u32) -> io::Result<()>;
+
 /// Runs three requests of one user, each of which the server treats with `treat`. All must fail with an
 /// error of this kind, whose message contains `said`. Returns the number of connections.
 async fn fails(
@@ -134,7 +137,7 @@ async fn a_late_response_to_an_abandoned_request_is_ignored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_malformed_response_is_a_protocol_error() {
     let said = "the server breaks HTTP/2: PROTOCOL_ERROR";
-    let of_one_stream: [fn(&mut Peer, u32) -> io::Result<()>; 6] = [
+    let of_one_stream: [Treat; 6] = [
         // Bodies that are not as long as announced.
         |peer, id| {
             peer.send_headers(id, OK, &[("content-length", "9")], 0)?;
@@ -157,7 +160,7 @@ async fn a_malformed_response_is_a_protocol_error() {
     for treat in of_one_stream {
         assert_eq!(fails(ErrorKind::Protocol, said, treat).await, 1, "the connection is kept");
     }
-    let of_the_connection: [(fn(&mut Peer, u32) -> io::Result<()>, &str); 5] = [
+    let of_the_connection: [(Treat, &str); 5] = [
         // A frame for a stream that was never opened.
         (|peer, id| peer.send(DATA, END_STREAM, id + 100, b"hello"), "PROTOCOL_ERROR"),
         (|peer, id| peer.send(HEADERS, END_HEADERS, id, &[0xff; 20]), "PROTOCOL_ERROR"),

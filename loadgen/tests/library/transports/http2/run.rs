@@ -5,7 +5,7 @@ use std::time::Duration;
 use loadgen::measure::{Connections, Counts, ErrorKind, Phase};
 use tokio_util::sync::CancellationToken;
 
-use crate::common::engine::{plan, run_round};
+use crate::common::engine::{ONE_AT_A_TIME, plan, run_in_turn};
 
 /// Longest time that a case may take.
 const DEADLINE: Duration = Duration::from_secs(60);
@@ -35,9 +35,10 @@ impl Came {
 /// Fails if the run does not end in time.
 pub async fn run(url: &str, http: &str, load: &str, step: &str) -> Came {
     let text = format!("http = {{ {http} }}\nload = {{ {load} }}\n[[step]]\n{step}");
-    let round = run_round(plan(url, &text), CancellationToken::new());
+    let _turn = ONE_AT_A_TIME.lock().await;
+    let round = run_in_turn(plan(url, &text), CancellationToken::new());
     let round = tokio::time::timeout(DEADLINE, round).await;
-    let (series, finished) = round.expect("a case ends in time");
+    let (series, finished) = round.unwrap();
     let mut counts = Counts::default();
     for phase in [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail] {
         series.phase(phase).iter().for_each(|step| counts.merge(step));

@@ -44,8 +44,11 @@ pub struct Http2 {
     pool: Option<Pool>,
     /// Users' own connections that were opened before the start and are still unused, by their user's
     /// number within the process.
-    opened: Mutex<HashMap<u32, (Line, Sessions)>>,
+    opened: Mutex<HashMap<u32, Early>>,
 }
+
+/// A connection that was opened before the start, and the user's TLS sessions.
+type Early = (Line, Sessions);
 
 /// A user's own connection, in the version of HTTP that the server has chosen.
 enum Line {
@@ -97,7 +100,7 @@ impl Http2 {
     }
 
     /// Stores an opened connection for its user. Returns `false` if `opened` contains no connection.
-    fn keep(&self, opened: Option<Result<Option<(u32, (Line, Sessions))>, JoinError>>) -> bool {
+    fn keep(&self, opened: Option<Result<Option<(u32, Early)>, JoinError>>) -> bool {
         let Some(Ok(Some((user, line)))) = opened else { return false };
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, line);
         true
@@ -135,7 +138,7 @@ impl Http2 {
     }
 
     /// Returns the connection opened for the user before the start; `None` if there is none.
-    fn take_opened(&self, user: Number) -> Option<(Line, Sessions)> {
+    fn take_opened(&self, user: Number) -> Option<Early> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local)
     }
 
@@ -159,7 +162,7 @@ impl Http2 {
 impl Line {
     async fn open(dialer: &Dialer, user: u32, sessions: &mut Sessions) -> Result<Self, Failure> {
         Ok(match opening::open(dialer, user, sessions).await? {
-            Opened::Http2(opened) => Self::Http2(Box::new(Own::new(opened))),
+            Opened::Http2(opened) => Self::Http2(Box::new(Own::new(*opened))),
             Opened::Http1(stream) => Self::Http1(stream),
         })
     }

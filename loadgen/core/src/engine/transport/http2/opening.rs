@@ -37,7 +37,7 @@ pub(super) const MOST_REQUESTS: u32 = (1 << 30) - (1 << 20);
 
 /// A connection that was opened.
 pub(super) enum Opened {
-    Http2(Http2),
+    Http2(Box<Http2>),
     /// The server has chosen HTTP/1.1.
     Http1(Stream),
 }
@@ -74,5 +74,5 @@ pub(super) async fn open(
         .max_local_error_reset_streams(None);
     let shaken = builder.handshake(Wire::new(stream, line.clone())).await;
     let (sender, connection) = shaken.map_err(|e| failure(&e, &line))?;
-    Ok(Opened::Http2(Http2 { connection, sender, line }))
+    Ok(Opened::Http2(Box::new(Http2 { connection, sender, line })))
 }

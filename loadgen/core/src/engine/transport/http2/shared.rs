@@ -123,7 +123,8 @@ impl Slot {
             _ => {}
         }
         match opening::open(dialer, user, &mut state.sessions).await {
-            Ok(Opened::Http2(Http2 { connection, sender, line })) => {
+            Ok(Opened::Http2(opened)) => {
+                let Http2 { connection, sender, line } = *opened;
                 pool.drive(connection);
                 let client = Client { sender, line, usage: Arc::default() };
                 Ok(Access::Shared(state.client.insert(client).clone()))
