@@ -80,7 +80,13 @@ fn check(c: &mut Criterion) {
         c.bench_function(&format!("check: {name}"), |b| {
             b.iter(|| {
                 let body = Body::Kept(black_box(turns.next().unwrap()));
-                let answer = Answer { status: 200, headers: Headers::Unkept, body, encoding: None };
+                let answer = Answer {
+                    status: 200,
+                    headers: Headers::Unkept,
+                    body,
+                    encoding: None,
+                    streamed: None,
+                };
                 check.hold(&answer, &mut counters).unwrap();
                 black_box(counters.len())
             });

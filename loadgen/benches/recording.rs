@@ -20,9 +20,11 @@ fn outcome<'a>(start: Instant, us: u64) -> Outcome<'a> {
         counted: true,
         planned: start,
         sent: None,
+        first_byte: None,
         done: start + Duration::from_micros(us),
         bytes: 100,
         ending: Ending::Answered,
+        stream: None,
         counters: &[],
     }
 }

@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::measure::Summary;
     use crate::scenario::experiment::Statement;
-    use crate::scenario::{Limits, Metric, parse};
+    use crate::scenario::{Limits, Metric, Statistic, Timing, parse};
 
     fn arm(name: &str, server_workers: u32, scenario: &str) -> Arm {
         Arm {
@@ -264,7 +264,8 @@ mod tests {
             backend_alone: None,
             arms: arms.collect(),
         };
-        let claim = |statement| Claim { says: None, group: 0, metric: Metric::Mean, statement };
+        let mean = || Metric::Time(Timing::Latency, Statistic::Mean);
+        let claim = |statement| Claim { says: None, group: 0, metric: mean(), statement };
         assert_eq!(confounded(&claim(Statement::Order(vec![0, 1])), &group), None);
         assert_eq!(confounded(&claim(Statement::Order(vec![0, 2])), &group), None);
         let twice = Statement::Equal { arms: [1, 2], within: 0.1 };

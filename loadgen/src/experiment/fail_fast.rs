@@ -9,7 +9,7 @@ use crate::analysis::steps::{Tally, no_counts};
 use crate::analysis::thresholds::{Judged, counts_of};
 use crate::measure::{Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
-use crate::scenario::{Metric, Scenario, Threshold};
+use crate::scenario::{Metric, Scenario, Statistic, Threshold};
 
 /// Minimum number of failed requests for judging an error rate during a round, because a rate from
 /// fewer failures says little. Similarly, a percentile needs ten samples beyond the percentile.
@@ -136,17 +136,19 @@ impl Observe for FailFast<'_> {
 fn can_tell(threshold: &Threshold, moment: Moment, scenario: &Scenario, counts: &Tally) -> bool {
     let is_upper = threshold.comparison.is_upper();
     match threshold.metric {
-        Metric::Max | Metric::Unsent | Metric::Counter(_) => is_upper,
+        Metric::Time(_, Statistic::Max) | Metric::Unsent | Metric::Counter(_) => is_upper,
         // A percentile has no value before enough samples support it.
-        Metric::Percentile(_) => true,
+        Metric::Time(_, Statistic::Percentile(_)) => true,
         Metric::ErrorRate if moment == Moment::Second => {
             let own = counts_of(threshold, scenario, counts);
             let enough = own.is_some_and(|own| own.failures() >= FEWEST_FAILURES);
             is_upper && (enough || threshold.bound == 0.0)
         }
-        Metric::Mean | Metric::ErrorRate | Metric::Rate | Metric::CounterRate(_) => {
-            moment == Moment::Round
-        }
+        Metric::Time(_, Statistic::Mean)
+        | Metric::ErrorRate
+        | Metric::Rate
+        | Metric::EventRate
+        | Metric::CounterRate(_) => moment == Moment::Round,
         // No threshold has this metric.
         Metric::Used(_) => false,
     }

@@ -10,7 +10,8 @@ use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
 use super::stage::StageResult;
 use crate::measure::{
-    MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds, Summary,
+    LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
+    Summary,
 };
 
 /// One measured pass over one target.
@@ -60,6 +61,11 @@ pub struct RoundRecord {
     /// versions.
     #[serde(default)]
     pub connections: Option<ConnectionsRecord>,
+    /// How late loadgen read what had arrived, in µs, as a timer shows that becomes ready like the
+    /// connections; all processes together. `None` unless a step expects a stream, and in records
+    /// of earlier versions.
+    #[serde(default)]
+    pub reading_lag_us: Option<LatencySummary>,
     /// Unplanned changes of the load, which a person who watched the run made during the round.
     pub changes: Vec<LoadChangeRecord>,
     /// Description of how the target or a backend ended by itself; `None` if all of them kept

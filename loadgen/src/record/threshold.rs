@@ -84,7 +84,7 @@ fn quantity(threshold: &str, value: f64) -> String {
         }
         _ if metric.starts_with("counter.") && is_count => precise(value),
         Some("error_rate") => format!("{} %", precise(value * 100.0)),
-        Some("rate") => format!("{}/s", precise(value)),
+        Some("rate" | "event_rate") => format!("{}/s", precise(value)),
         Some("unsent") => precise(value),
         _ => format!("{} ms", precise(value / 1e3)),
     }

@@ -68,6 +68,8 @@ pub enum VerdictKind {
     NetworkBound,
     /// The generator (loadgen itself) was short of CPU, although not found to be the bottleneck.
     GeneratorBusy,
+    /// The generator (loadgen itself) read streams late, so that times of events include its delays.
+    SlowReader,
     /// Other programs used too much CPU time on the CPUs of the test.
     Disturbed,
     /// Another loadgen measured on the same machine at the same time.

@@ -9,6 +9,7 @@
 pub mod engine;
 pub mod processes;
 pub mod program;
+pub mod streaming;
 pub mod tls;
 
 use std::collections::BTreeSet;

@@ -16,13 +16,13 @@ use rustix::process::{Pid, setpriority_process};
 use serde_json::{Value, json};
 
 /// Keeps a CPU busy until it is dropped.
-struct Spinner {
+pub struct Spinner {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Spinner {
-    fn on(cpus: &[usize]) -> Self {
+    pub fn on(cpus: &[usize]) -> Self {
         let over = Arc::new(AtomicBool::new(false));
         let (cpus, ended) = (cpus.to_owned(), over.clone());
         let thread = std::thread::spawn(move || {
@@ -72,6 +72,14 @@ fn renice(pid: u32, nice: i32) {
     setpriority_process(Pid::from_raw(pid.cast_signed()), nice).unwrap();
 }
 
+/// Gives each thread of a process a smaller share of its CPU: on Linux, each thread has its own nice
+/// value.
+pub fn renice_threads(pid: u32, nice: i32) {
+    for task in std::fs::read_dir(format!("/proc/{pid}/task")).unwrap().flatten() {
+        renice(task.file_name().to_str().unwrap().parse().unwrap(), nice);
+    }
+}
+
 fn document(child: Child, project: &Project) -> Value {
     let finished = Finished::of(child.wait_with_output().unwrap(), &project.path(""));
     assert_eq!(finished.code, Some(0), "{}", finished.said());
@@ -98,10 +106,7 @@ fn a_starved_generator_is_the_bottleneck() {
     };
     let project = Project::real();
     let (child, _) = started(&project, "direct", "targets.sanic_app");
-    // All threads of the process: on Linux, each thread has its own nice value.
-    for task in std::fs::read_dir(format!("/proc/{}/task", child.id())).unwrap().flatten() {
-        renice(task.file_name().to_str().unwrap().parse().unwrap(), 15);
-    }
+    renice_threads(child.id(), 15);
     let spinner = Spinner::on(&[cpu]);
     let document = document(child, &project);
     drop(spinner);
@@ -117,9 +122,7 @@ fn a_starved_backend_is_the_bottleneck() {
     };
     let project = Project::real();
     let (child, redis) = started(&project, "redis3", "redis-server");
-    for task in std::fs::read_dir(format!("/proc/{redis}/task")).unwrap().flatten() {
-        renice(task.file_name().to_str().unwrap().parse().unwrap(), 15);
-    }
+    renice_threads(redis, 15);
     let spinner = Spinner::on(&[cpu]);
     let document = document(child, &project);
     drop(spinner);

@@ -15,6 +15,7 @@ mod bottleneck;
 mod capacity;
 mod cluster;
 mod open_model;
+mod streams;
 mod worker_loss;
 
 /// Lock that each test holds while it measures: the tests would disturb each other.

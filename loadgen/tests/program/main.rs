@@ -38,6 +38,7 @@ mod matrix;
 mod own_targets;
 mod promises;
 mod proofs;
+mod real_servers;
 mod replicas;
 mod rows;
 mod saved;

@@ -20,12 +20,13 @@ use super::gate::Gate;
 use super::load::{Closed, Turn};
 use super::load_change::LoadChange;
 use super::plan::Plan;
+use super::reading_lag::ReadingLag;
 use super::rows::Supply;
 use super::scaling::{follow, may_come};
 use super::senders::Due;
 use super::transport::Transport;
 use super::user::Shared;
-use crate::measure::{Connections, Recorder, RowsUsed, Snapshot};
+use crate::measure::{Connections, Latencies, Recorder, RowsUsed, Snapshot};
 use crate::scenario::{Model, Secrets};
 
 /// Delay from the end of a second to the snapshot of this second, so that the snapshot includes
@@ -48,6 +49,9 @@ pub struct Finished {
     pub rows: RowsUsed,
     /// Counts of the connections that the process opened. Boxed, because messages are passed on.
     pub connections: Box<Connections>,
+    /// How late the process read what had arrived during the hold; empty unless a step expects a
+    /// stream.
+    pub reading_lag: Box<Latencies>,
 }
 
 /// A round that is ready to start. A process must run only one round at a time, because Goose, the
@@ -122,6 +126,8 @@ impl GooseRound {
             recorder,
             transport: self.transport,
         });
+        let has_stream = shared.plan.scenario.steps.iter().any(|it| it.expect.stream.is_some());
+        let lag = has_stream.then(|| ReadingLag::start(shared.gate.timeline()));
         // Ends all users, however this function is left.
         let halt = HaltOnDrop(&shared.gate);
         let all_end = async {
@@ -149,6 +155,7 @@ impl GooseRound {
             ran_out: shared.supply.ran_out(),
             rows: shared.supply.used(),
             connections: shared.transport.connections().into(),
+            reading_lag: lag.map(|lag| lag.take()).unwrap_or_default().into(),
         };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;
         Ok(finished)

@@ -29,12 +29,14 @@ pub mod load;
 mod load_change;
 mod null_server;
 mod plan;
+mod reading_lag;
 mod results;
 mod round_end;
 mod rows;
 mod scaling;
 mod senders;
 mod single_process;
+mod stream;
 mod timer;
 mod transport;
 mod trial;
@@ -51,6 +53,8 @@ pub use null_server::{NullAnswer, NullServer, WHICH};
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
 pub use single_process::run_alone;
+#[cfg(any(test, fuzzing))]
+pub use stream::fuzzing::stream_foreign;
 #[cfg(any(test, fuzzing))]
 pub use transport::read_foreign;
 pub use trial::{TrialAnswer, Tried, try_steps};

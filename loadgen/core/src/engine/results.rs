@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::goose_round::Finished;
 use super::load_change::LoadChange;
-use crate::measure::{Connections, RowsUsed, Series, Snapshot, Strain};
+use crate::measure::{Connections, Latencies, RowsUsed, Series, Snapshot, Strain};
 
 /// Results of a round.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -180,6 +180,14 @@ impl Results {
                 Entry::Vacant(new) => drop(new.insert(used.clone())),
             }
         }
+        all
+    }
+
+    /// Returns how late all processes read what had arrived; empty unless a step expects a stream.
+    #[must_use]
+    pub fn reading_lag(&self) -> Latencies {
+        let mut all = Latencies::default();
+        self.workers.iter().for_each(|worker| all.merge(&worker.finished.reading_lag));
         all
     }
 

@@ -1,12 +1,14 @@
 //! Counts the results of one step's requests, or of one flow's iterations.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::body_sizes::BodySizes;
 use super::latencies::Latencies;
 use super::outcome::{Ending, ErrorKind, Outcome};
+use super::streams::StreamCounts;
 
 /// Results of the requests of one step of a scenario, or of the iterations of one flow, over any part
 /// of a run. Fields say "request" for both. Each request is in
@@ -15,6 +17,10 @@ use super::outcome::{Ending, ErrorKind, Outcome};
 pub struct Counts {
     /// Latencies of requests with the expected response, measured from the planned send time.
     pub answered: Latencies,
+    /// Times from the planned send to the first byte of the responses in `answered`. Empty if each
+    /// of these responses was read in one piece, so that the times equal `answered`: see
+    /// [`Self::ttfb`].
+    pub first_byte: Latencies,
     /// Latencies of the requests in `answered`, measured from the actual send time. Recorded only
     /// in the open model.
     pub service: Latencies,
@@ -47,6 +53,8 @@ pub struct Counts {
     pub bodies: Option<BodySizes>,
     /// Sum of each counter of the step, in the step's order; empty until a counter is read.
     pub counters: Vec<u64>,
+    /// Events of the streams in expected responses; `None` without a stream.
+    pub stream: Option<Box<StreamCounts>>,
 }
 
 impl Counts {
@@ -60,8 +68,11 @@ impl Counts {
         }
         match ending {
             Ending::Answered => {
-                self.answered.record(latency);
+                self.answer(latency, outcome);
                 self.bodies = Some(BodySizes::with(self.bodies, outcome.bytes));
+                if outcome.stream.is_some() {
+                    self.stream.get_or_insert_default().record(outcome);
+                }
                 if let Some(sent) = outcome.sent {
                     self.service.record(outcome.done.saturating_duration_since(sent));
                 }
@@ -90,6 +101,10 @@ impl Counts {
     /// so that the order of merging doesn't matter. Sums saturate, because the counts
     /// may come from the network.
     pub fn merge(&mut self, other: &Self) {
+        if !(self.first_byte.is_empty() && other.first_byte.is_empty()) {
+            self.separate_first_byte();
+            self.first_byte.merge(other.ttfb());
+        }
         self.answered.merge(&other.answered);
         self.service.merge(&other.service);
         self.delay.merge(&other.delay);
@@ -111,6 +126,32 @@ impl Counts {
             self.bodies = Some(BodySizes::both(self.bodies, theirs));
         }
         self.add_counters(&other.counters);
+        if let Some(stream) = &other.stream {
+            self.stream.get_or_insert_default().merge(stream);
+        }
+    }
+
+    /// Returns the times from the planned send to the first byte of the expected responses.
+    #[must_use]
+    pub fn ttfb(&self) -> &Latencies {
+        if self.first_byte.is_empty() { &self.answered } else { &self.first_byte }
+    }
+
+    /// Adds the times of an expected response.
+    fn answer(&mut self, latency: Duration, outcome: &Outcome<'_>) {
+        if outcome.first_byte.is_some() || !self.first_byte.is_empty() {
+            self.separate_first_byte();
+            let first = outcome.first_byte.unwrap_or(outcome.done);
+            self.first_byte.record(first.saturating_duration_since(outcome.planned));
+        }
+        self.answered.record(latency);
+    }
+
+    /// Gives `first_byte` the times of the responses so far, if they were all read in one piece.
+    fn separate_first_byte(&mut self) {
+        if self.first_byte.is_empty() {
+            self.first_byte = self.answered.clone();
+        }
     }
 
     /// Adds only those counts of `other` that concern cancelled requests.
@@ -166,4 +207,71 @@ pub(super) fn share_with_in_flight(answered: [u64; 2], failed: [u64; 3]) -> f64 
     let sum = |all: &[u64]| all.iter().map(|n| *n as f64).sum::<f64>();
     let (answered, failed) = (sum(&answered), sum(&failed));
     if answered + failed > 0.0 { failed / (answered + failed) } else { 0.0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Instant;
+
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Returns the counts of responses, each with its latency in µs, and how long before its end its
+    /// first byte was read; `None` if both were read at once.
+    fn of(responses: &[(u64, Option<u64>)]) -> Counts {
+        let planned = Instant::now();
+        let mut counts = Counts::default();
+        for (us, before) in responses {
+            let at = |us| planned + Duration::from_micros(us);
+            let outcome = Outcome {
+                step: 0,
+                counted: true,
+                planned,
+                sent: None,
+                first_byte: before.map(|before| at(us.saturating_sub(before))),
+                done: at(*us),
+                bytes: 0,
+                ending: Ending::Answered,
+                stream: None,
+                counters: &[],
+            };
+            counts.record(&outcome, outcome.ending);
+        }
+        counts
+    }
+
+    #[test]
+    fn responses_in_one_piece_take_no_histogram_for_the_first_byte() {
+        let whole = of(&[(500, None); 1_000]);
+        assert!(whole.first_byte.is_empty());
+        assert_eq!(whole.ttfb(), &whole.answered);
+        let mut both = whole.clone();
+        both.merge(&of(&[(700, Some(100))]));
+        assert_eq!((both.first_byte.len(), both.ttfb().max()), (1_001, Some(600)));
+        let [without, with] = [&whole, &both].map(|it| rmp_serde::to_vec(it).unwrap().len());
+        assert!(with > without + 40, "{without}, {with}");
+    }
+
+    fn responses() -> impl Strategy<Value = Vec<(u64, Option<u64>)>> {
+        vec((1_u64..10_000_000, proptest::option::of(0_u64..10_000)), 0..20)
+    }
+
+    proptest! {
+        #[test]
+        fn first_bytes_merge_without_loss(a in responses(), b in responses()) {
+            let (mut ab, mut ba) = (of(&a), of(&b));
+            ab.merge(&of(&b));
+            ba.merge(&of(&a));
+            prop_assert_eq!(&ab, &ba);
+            let all = [a, b].concat();
+            prop_assert_eq!(&ab, &of(&all));
+            let mut exact = Latencies::default();
+            for (us, before) in all {
+                exact.record(Duration::from_micros(us.saturating_sub(before.unwrap_or(0))));
+            }
+            prop_assert_eq!(ab.ttfb(), &exact);
+        }
+    }
 }

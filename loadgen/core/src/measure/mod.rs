@@ -19,6 +19,7 @@ mod rows;
 mod seconds;
 mod series;
 mod strain;
+mod streams;
 mod summary;
 mod timeline;
 
@@ -27,7 +28,7 @@ pub use connections::{AddressRecord, Connections};
 pub use counts::Counts;
 pub use handshake::Handshake;
 pub use latencies::{Distribution, Latencies};
-pub use outcome::{Ending, ErrorKind, Outcome};
+pub use outcome::{Ending, ErrorKind, Outcome, StreamTimes};
 pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
 pub use resources::{
@@ -37,5 +38,6 @@ pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use strain::{LATE, Strain, StrainSample};
-pub use summary::{LatencySummary, Summary};
+pub use streams::StreamCounts;
+pub use summary::{LatencySummary, StreamSummary, Summary};
 pub use timeline::{Phase, Timeline};

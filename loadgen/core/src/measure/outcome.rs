@@ -17,15 +17,31 @@ pub struct Outcome<'a> {
     pub planned: Instant,
     /// Actual time of the send; `None` in the closed model, where `planned` is the actual time.
     pub sent: Option<Instant>,
+    /// Time when the first byte of the answer was read; `None` if it was read together with the last
+    /// one, and for an iteration. Interim responses (1xx) are not the answer.
+    pub first_byte: Option<Instant>,
     /// Time when the last byte of the body was read, or when the failure was noticed.
     pub done: Instant,
     /// Number of bytes of the answer's body.
     pub bytes: u64,
     /// Category in which the request is counted.
     pub ending: Ending<'a>,
+    /// Times of the events, if the step expects a stream.
+    pub stream: Option<StreamTimes<'a>>,
     /// Values that the step's counters read from the response, in the step's order; empty without
     /// an expected response.
     pub counters: &'a [u64],
+}
+
+/// Times of the events in a stream.
+#[derive(Debug, Clone, Copy)]
+pub struct StreamTimes<'a> {
+    /// Number of events.
+    pub events: u64,
+    /// Time when the first event was read; `None` without events.
+    pub first: Option<Instant>,
+    /// Times between successive events, in µs.
+    pub gaps_us: &'a [u32],
 }
 
 /// Category in which a request is counted: each request has exactly one.
@@ -61,17 +77,21 @@ pub enum ErrorKind {
     /// The status was as expected, but another part of the response was not. Also used if a request
     /// cannot be rendered from earlier responses.
     Expectation,
+    /// The response was complete, but the stream in its body ended before its end marker, or with
+    /// another number of events than expected.
+    Stream,
 }
 
 impl ErrorKind {
     /// Every kind of error, in the order in which counts are kept.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Connect,
         Self::Timeout,
         Self::Reset,
         Self::Protocol,
         Self::Status,
         Self::Expectation,
+        Self::Stream,
     ];
 }
 
@@ -84,6 +104,7 @@ impl fmt::Display for ErrorKind {
             Self::Protocol => "protocol",
             Self::Status => "status",
             Self::Expectation => "expectation",
+            Self::Stream => "stream",
         })
     }
 }

@@ -177,7 +177,18 @@ mod tests {
     }
 
     fn outcome(step: usize, planned: Instant, done: Instant, ending: Ending<'_>) -> Outcome<'_> {
-        Outcome { step, counted: true, planned, sent: None, done, bytes: 10, ending, counters: &[] }
+        Outcome {
+            step,
+            counted: true,
+            planned,
+            sent: None,
+            first_byte: None,
+            done,
+            bytes: 10,
+            ending,
+            stream: None,
+            counters: &[],
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::body_sizes::BodySizes;
 use super::counts::{Counts, share_with_in_flight};
 use super::latencies::Latencies;
 use super::outcome::ErrorKind;
+use super::streams::StreamCounts;
 
 /// Summarized results of one step, or of all steps together.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -51,6 +52,10 @@ pub struct Summary {
     pub body_bytes: Option<BodySizes>,
     /// Latency of the expected responses in µs, measured from the planned send time.
     pub latency_us: LatencySummary,
+    /// Time from the planned send to the first byte of the expected responses, in µs. Empty in
+    /// records of earlier versions.
+    #[serde(default)]
+    pub ttfb_us: LatencySummary,
     /// Latency of the expected responses in µs, measured from the actual send time. Equals
     /// `latency_us` in the closed model.
     pub service_us: LatencySummary,
@@ -59,6 +64,23 @@ pub struct Summary {
     pub delay_us: LatencySummary,
     /// Latency of the failed requests in µs, measured from the planned send time.
     pub failed_us: LatencySummary,
+    /// Events of the streams in expected responses; `None` without a step that expects a stream, and
+    /// in records of earlier versions.
+    #[serde(default)]
+    pub stream: Option<StreamSummary>,
+}
+
+/// Summarized streams of one step, or of all steps together.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StreamSummary {
+    /// Number of events in the streams of expected responses, without end markers.
+    pub events: u64,
+    /// Events per second.
+    pub events_per_s: f64,
+    /// Time from the planned send to the first event, in µs.
+    pub first_event_us: LatencySummary,
+    /// Time between successive events of a stream, in µs.
+    pub gap_us: LatencySummary,
 }
 
 /// A distribution of latencies in µs. A value is `None` if too few samples support it.
@@ -102,6 +124,7 @@ impl Summary {
             failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
             body_bytes: counts.bodies,
+            ttfb_us: LatencySummary::from(counts.ttfb()),
             // In the closed model, a request is planned for the moment of its send.
             service_us: if counts.service.is_empty() {
                 latency.clone()
@@ -111,6 +134,7 @@ impl Summary {
             delay_us: LatencySummary::from(&counts.delay),
             latency_us: latency,
             failed_us: LatencySummary::from(&counts.failed),
+            stream: counts.stream.as_ref().map(|stream| StreamSummary::new(stream, window)),
         }
     }
 
@@ -130,6 +154,19 @@ impl Summary {
             [requests.saturating_sub(errors), answered_late],
             [errors, failed_late, unanswered],
         )
+    }
+}
+
+impl StreamSummary {
+    /// Summarizes the `counts` of a period of length `window`.
+    fn new(counts: &StreamCounts, window: Duration) -> Self {
+        let seconds = window.as_secs_f64();
+        Self {
+            events: counts.events,
+            events_per_s: if seconds > 0.0 { counts.events as f64 / seconds } else { 0.0 },
+            first_event_us: LatencySummary::from(&counts.first_event),
+            gap_us: LatencySummary::from(&counts.gaps),
+        }
     }
 }
 

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::size_range::SizeRange;
+use super::stream::ExpectedStream;
+
 /// Conditions that a response must meet, so that the request counts as answered.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Expect {
@@ -16,6 +19,8 @@ pub struct Expect {
     pub none: Vec<Condition>,
     /// Longest latency of an expected response; `None` for the timeout of the step.
     pub within: Option<Duration>,
+    /// Events of the body, which are measured one by one; `None` for a body that is read as one.
+    pub stream: Option<ExpectedStream>,
 }
 
 impl Expect {
@@ -161,61 +166,6 @@ impl fmt::Display for JsonType {
     }
 }
 
-/// A range of sizes of JSON values: items of an array, members of an object, characters of a string.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SizeRange {
-    /// Smallest size.
-    least: u64,
-    /// Largest size.
-    most: u64,
-    /// The range as written in the file, such as `>= 1`.
-    text: String,
-}
-
-impl SizeRange {
-    /// Creates the range of exactly one size.
-    pub(super) fn only(size: u64) -> Self {
-        Self { least: size, most: size, text: format!("of {size}") }
-    }
-
-    /// Parses a range such as `>= 1` or `< 100`; `None` for another text, or if the range is empty.
-    pub(super) fn parse(text: &str) -> Option<Self> {
-        let text = text.trim();
-        // Longer operators first, because `<=` begins with `<`.
-        let (sign, number) = ["<=", ">=", "<", ">"].iter().find_map(|sign| {
-            let digits = text.strip_prefix(sign)?.trim();
-            let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-            Some((*sign, digits.parse::<u64>().ok().filter(|_| is_number)?))
-        })?;
-        let (least, most) = match sign {
-            "<=" => (0, number),
-            ">=" => (number, u64::MAX),
-            "<" => (0, number.checked_sub(1)?),
-            _ => (number.checked_add(1)?, u64::MAX),
-        };
-        Some(Self { least, most, text: format!("{sign} {number}") })
-    }
-
-    /// Returns whether the size of `value` is in the range. A number, a boolean and `null` have no
-    /// size.
-    #[must_use]
-    pub fn has_size_of(&self, value: &serde_json::Value) -> bool {
-        let size = match value {
-            serde_json::Value::String(text) => text.chars().count(),
-            serde_json::Value::Array(items) => items.len(),
-            serde_json::Value::Object(members) => members.len(),
-            _ => return false,
-        };
-        (self.least..=self.most).contains(&(size as u64))
-    }
-}
-
-impl fmt::Display for SizeRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
 /// A condition of a header's value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -230,8 +180,6 @@ pub enum HeaderCondition {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]
@@ -246,26 +194,5 @@ mod tests {
             [199, 200, 299, 300, 304].map(|status| some.has(status)),
             [false, true, true, false, true]
         );
-    }
-
-    #[test]
-    fn sizes_are_those_of_arrays_objects_and_strings() {
-        let at_least_two = SizeRange::parse(" >=2").unwrap();
-        assert_eq!(at_least_two.to_string(), ">= 2");
-        for value in [json!([1, 2]), json!({"a": 1, "b": 2}), json!("\u{e9}\u{e9}")] {
-            assert!(at_least_two.has_size_of(&value), "{value}");
-        }
-        for value in [json!([1]), json!({}), json!("\u{e9}"), json!(22), json!(null)] {
-            assert!(!at_least_two.has_size_of(&value), "{value}");
-        }
-        assert!(SizeRange::only(0).has_size_of(&json!([])));
-        let has_one = |range: &str| SizeRange::parse(range).unwrap().has_size_of(&json!([1]));
-        assert_eq!(
-            ["< 1", "<= 1", "> 1", "> 0", "< 2"].map(has_one),
-            [false, true, false, true, true]
-        );
-        for empty in ["< 0", "> 18446744073709551615", "1", ">= -1", "> +1", ">= x", ""] {
-            assert_eq!(SizeRange::parse(empty), None, "{empty}");
-        }
     }
 }

@@ -179,6 +179,9 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
         let none: Vec<String> = expect.none.iter().map(ToString::to_string).collect();
         let _ = write!(text, " without {}", none.join(", "));
     }
+    if let Some(stream) = &expect.stream {
+        let _ = write!(text, " with {stream}");
+    }
     let within = expect.within.unwrap_or(step.timeout);
     let _ = write!(text, " within {}", humantime::format_duration(within));
     for counter in &step.counters {

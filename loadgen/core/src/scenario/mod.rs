@@ -42,6 +42,8 @@ mod proof;
 mod rows;
 mod secret;
 mod sharing;
+mod size_range;
+mod stream;
 mod template;
 mod threshold;
 mod tls;
@@ -56,7 +58,7 @@ pub use duration::parse_duration;
 pub use environment::{Environment, Secrets, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use escape::RenderError;
-pub use expect::{Condition, Expect, HeaderCondition, JsonType, SizeRange, Statuses};
+pub use expect::{Condition, Expect, HeaderCondition, JsonType, Statuses};
 pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::encode_foreign;
@@ -73,8 +75,10 @@ pub use placeholder::TemplateError;
 pub use proof::{Claim, Proof};
 pub use rows::{Cells, Order, Rows};
 pub use sharing::{Sharing, TooFewStreams};
+pub use size_range::SizeRange;
+pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
-pub use threshold::{Comparison, Metric, Of, Threshold, Used};
+pub use threshold::{Comparison, Metric, Of, Statistic, Threshold, Timing, Used};
 pub use tls::{Tls, TlsVersion};
 
 /// Reads and checks a scenario file for inspection, without environment

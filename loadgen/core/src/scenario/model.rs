@@ -159,7 +159,8 @@ impl Step {
         self.templates().all(Template::is_constant)
     }
 
-    /// Returns the names of the response's headers that captures and conditions read, in lower case.
+    /// Returns the names of the response's headers that captures, conditions and the reading of a
+    /// stream need, in lower case.
     pub fn headers_read(&self) -> impl Iterator<Item = &str> {
         let captured = self.captures.iter().filter_map(|capture| match &capture.source {
             Source::Header(name) => Some(name.as_str()),
@@ -169,7 +170,12 @@ impl Step {
             Condition::Header(name, _) => Some(name.as_str()),
             _ => None,
         });
-        captured.chain(expected)
+        // A stream's format follows from its media type, and a compressed stream cannot be read.
+        let of_stream: &[&str] = match self.expect.stream {
+            Some(_) => &["content-type", "content-encoding"],
+            None => &[],
+        };
+        captured.chain(expected).chain(of_stream.iter().copied())
     }
 
     /// Returns all parts of the request that may contain generated text.

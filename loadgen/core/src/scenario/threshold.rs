@@ -42,17 +42,14 @@ pub enum Of {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
-    /// Percentile of the latency of expected answers, in microseconds. The number is the
-    /// percentage, strictly between 0 and 100.
-    Percentile(f64),
-    /// Arithmetic mean of the latency of expected answers, in microseconds.
-    Mean,
-    /// Longest latency of expected answers, in microseconds.
-    Max,
+    /// A statistic of times of expected answers, in microseconds.
+    Time(Timing, Statistic),
     /// Failed requests divided by all ended requests, from 0 to 1.
     ErrorRate,
     /// Expected answers per second.
     Rate,
+    /// Events per second, in the streams of expected answers.
+    EventRate,
     /// Number of requests planned in the open model but not sent, because no user was free.
     Unsent,
     /// Sum of the counter of this name, over all steps that read the counter.
@@ -62,6 +59,70 @@ pub enum Metric {
     /// A resource that the target used. Only figures and claims of experiments have this metric, not
     /// thresholds.
     Used(Used),
+}
+
+/// A time that is measured of each expected answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Timing {
+    /// Latency: from the planned send to the last byte of the answer.
+    Latency,
+    /// Time from the planned send to the first byte of the answer.
+    FirstByte,
+    /// Time from the planned send to the first event of a stream.
+    FirstEvent,
+    /// Time between successive events of a stream.
+    Gap,
+}
+
+impl Timing {
+    /// Word before the statistic in a metric's name; empty for the latency.
+    fn prefix(self) -> &'static str {
+        match self {
+            Self::Latency => "",
+            Self::FirstByte => "ttfb.",
+            Self::FirstEvent => "first_event.",
+            Self::Gap => "gap.",
+        }
+    }
+}
+
+/// A statistic of times.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Statistic {
+    /// Percentile. The number is the percentage, strictly between 0 and 100.
+    Percentile(f64),
+    /// Arithmetic mean.
+    Mean,
+    /// Longest time.
+    Max,
+}
+
+impl Statistic {
+    /// Parses a statistic such as `p99.9` or `max`; `None` if `text` is no statistic. The percentage
+    /// of a percentile may be out of range.
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "mean" => Some(Self::Mean),
+            "max" => Some(Self::Max),
+            _ => {
+                let number = text.strip_prefix('p')?;
+                let plain = number.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+                plain.then(|| number.parse().ok().map(Self::Percentile))?
+            }
+        }
+    }
+}
+
+impl fmt::Display for Statistic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Percentile(percent) => write!(f, "p{percent}"),
+            Self::Mean => f.write_str("mean"),
+            Self::Max => f.write_str("max"),
+        }
+    }
 }
 
 /// A resource that the target used, over all of its processes and replicas.
@@ -113,7 +174,7 @@ pub enum Comparison {
 }
 
 /// Metrics to suggest for an unknown metric.
-pub(super) const METRICS: [&str; 11] = [
+pub(super) const METRICS: [&str; 15] = [
     "p50",
     "p90",
     "p95",
@@ -121,8 +182,12 @@ pub(super) const METRICS: [&str; 11] = [
     "p99.9",
     "mean",
     "max",
+    "ttfb.p99",
+    "first_event.p99",
+    "gap.p99",
     "error_rate",
     "rate",
+    "event_rate",
     "unsent",
     "counter.NAME",
 ];
@@ -168,36 +233,48 @@ impl Metric {
         match text {
             "error_rate" => Some(Self::ErrorRate),
             "rate" => Some(Self::Rate),
-            "mean" => Some(Self::Mean),
-            "max" => Some(Self::Max),
+            "event_rate" => Some(Self::EventRate),
             "unsent" => Some(Self::Unsent),
             _ => {
-                let number = text.strip_prefix('p')?;
-                let plain = number.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-                plain.then(|| number.parse().ok().map(Self::Percentile))?
+                let timings = [Timing::FirstByte, Timing::FirstEvent, Timing::Gap, Timing::Latency];
+                // The latency has no prefix.
+                let (timing, statistic) = timings
+                    .into_iter()
+                    .find_map(|it| Some((it, text.strip_prefix(it.prefix())?)))?;
+                Some(Self::Time(timing, Statistic::parse(statistic)?))
             }
         }
     }
 
-    /// Splits a key `NAME.METRIC` or `METRIC` into name and metric. Names and metrics can
-    /// contain dots, but no metric ends in a dot and another metric, so at most one split gives a
-    /// metric.
-    pub(super) fn split(key: &str) -> Option<(Option<&str>, Self)> {
-        if let Some(metric) = Self::parse(key) {
-            return Some((None, metric));
-        }
-        key.match_indices('.').find_map(|(dot, _)| {
+    /// Splits a key `NAME.METRIC` or `METRIC` into name and metric, in each possible way. Names and
+    /// metrics can contain dots: `ttfb.p99` is a metric of all steps, or one of a step called `ttfb`.
+    /// The longest metric comes first.
+    pub(super) fn splits(key: &str) -> impl Iterator<Item = (Option<&str>, Self)> {
+        let whole = Self::parse(key).map(|metric| (None, metric));
+        let split = key.match_indices('.').filter_map(|(dot, _)| {
             let metric = Self::parse(&key[dot + 1..])?;
             Some((Some(&key[..dot]), metric))
-        })
+        });
+        whole.into_iter().chain(split)
+    }
+
+    /// Returns whether only responses have this metric, and not whole iterations.
+    pub(super) fn is_of_response(&self) -> bool {
+        self.is_of_stream() || matches!(self, Self::Time(Timing::FirstByte, _) | Self::Unsent)
+    }
+
+    /// Returns whether only a stream has this metric.
+    #[must_use]
+    pub fn is_of_stream(&self) -> bool {
+        matches!(self, Self::Time(Timing::FirstEvent | Timing::Gap, _) | Self::EventRate)
     }
 
     /// Returns an example of a condition, for help texts.
     pub(super) fn example(&self) -> &'static str {
         match self {
-            Self::Percentile(_) | Self::Mean | Self::Max => "\"< 100ms\"",
+            Self::Time(..) => "\"< 100ms\"",
             Self::ErrorRate => "\"< 1%\"",
-            Self::Rate => "\"> 500\"",
+            Self::Rate | Self::EventRate => "\"> 500\"",
             Self::Unsent => "\"<= 0\"",
             Self::Counter(_) => "\"> 1000\"",
             Self::CounterRate(_) => "\"> 1000/s\"",
@@ -219,11 +296,10 @@ impl Metric {
     /// Parses the bound of a condition, and returns the bound in the metric's unit.
     pub(super) fn bound(&self, text: &str) -> Result<f64, String> {
         match self {
-            Self::Percentile(_) | Self::Mean | Self::Max => {
-                parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6)
-            }
+            Self::Time(..) => parse_duration(text).map(|bound| bound.as_secs_f64() * 1e6),
             Self::ErrorRate => parse_percentage(text),
             Self::Rate => parse_number(text, "requests per second"),
+            Self::EventRate => parse_number(text, "events per second"),
             Self::Counter(_) => parse_number(text, "counted items"),
             Self::CounterRate(_) => parse_number(text, "counted items per second"),
             // More than one core is more than 100 %.
@@ -249,11 +325,10 @@ impl Metric {
 impl fmt::Display for Metric {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Percentile(percent) => write!(f, "p{percent}"),
+            Self::Time(timing, statistic) => write!(f, "{}{statistic}", timing.prefix()),
             Self::ErrorRate => f.write_str("error_rate"),
             Self::Rate => f.write_str("rate"),
-            Self::Mean => f.write_str("mean"),
-            Self::Max => f.write_str("max"),
+            Self::EventRate => f.write_str("event_rate"),
             Self::Unsent => f.write_str("unsent"),
             Self::Used(used) => f.write_str(used.name()),
             Self::Counter(name) | Self::CounterRate(name) => write!(f, "counter.{name}"),
@@ -304,9 +379,12 @@ mod tests {
 
     #[test]
     fn a_key_is_split_where_the_metric_begins() {
-        let p = Metric::Percentile;
+        let time = |statistic| Metric::Time(Timing::Latency, statistic);
+        let p = |percent| time(Statistic::Percentile(percent));
+        let ttfb = Metric::Time(Timing::FirstByte, Statistic::Max);
         let cases = [
             ("p99.9", Some((None, p(99.9)))),
+            ("redis3.ttfb.max", Some((Some("redis3"), ttfb.clone()))),
             ("redis3.p99.9", Some((Some("redis3"), p(99.9)))),
             ("v1.2 read.error_rate", Some((Some("v1.2 read"), Metric::ErrorRate))),
             ("a.p50.p95", Some((Some("a.p50"), p(95.0)))),
@@ -314,23 +392,31 @@ mod tests {
             ("p101", Some((None, p(101.0)))),
             ("pinf", None),
             ("redis3", None),
-            ("redis3.mean", Some((Some("redis3"), Metric::Mean))),
-            ("max", Some((None, Metric::Max))),
+            ("redis3.mean", Some((Some("redis3"), time(Statistic::Mean)))),
+            ("max", Some((None, time(Statistic::Max)))),
             ("redis3.min", None),
         ];
         for (key, split) in cases {
-            assert_eq!(Metric::split(key), split, "{key}");
+            assert_eq!(Metric::splits(key).next(), split, "{key}");
+        }
+        let both = [(None, ttfb), (Some("ttfb"), time(Statistic::Max))];
+        assert!(Metric::splits("ttfb.max").eq(both), "a metric, or a step of this name");
+        for key in ["ttfb.p99.9", "first_event.mean", "gap.max", "event_rate", "p50"] {
+            assert_eq!(Metric::parse(key).unwrap().to_string(), key);
         }
     }
 
     #[test]
     fn bounds_are_read_in_the_unit_of_the_metric() {
-        let p99 = Metric::Percentile(99.0);
+        let p99 = Metric::Time(Timing::Latency, Statistic::Percentile(99.0));
         assert_eq!(parse_condition(&p99, "< 100ms"), Ok((Comparison::Less, 100_000.0)));
         assert_eq!(parse_condition(&Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
         assert_eq!(parse_condition(&Metric::Rate, "> 1_500/s"), Ok((Comparison::Greater, 1500.0)));
         assert_eq!(parse_condition(&Metric::Rate, ">= 0.5"), Ok((Comparison::AtLeast, 0.5)));
-        assert_eq!(parse_condition(&Metric::Max, "< 1s"), Ok((Comparison::Less, 1e6)));
+        assert_eq!(
+            parse_condition(&Metric::Time(Timing::FirstByte, Statistic::Max), "< 1s"),
+            Ok((Comparison::Less, 1e6))
+        );
         assert_eq!(parse_condition(&Metric::Unsent, "<= 1_0"), Ok((Comparison::AtMost, 10.0)));
         let items = || Metric::Counter("items".to_owned());
         assert_eq!(parse_condition(&items(), "> 1_000"), Ok((Comparison::Greater, 1000.0)));
@@ -369,7 +455,8 @@ mod tests {
         let items = Metric::Counter("items".to_owned());
         assert_eq!(wrong(items, "> 1s"), "`1s` is not a number of counted items");
         assert_eq!(wrong(Metric::Unsent, "< 1%"), "`1%` is not a number of requests");
-        assert_eq!(wrong(Metric::Percentile(50.0), "< -1ms"), "a duration cannot be negative");
+        let mean = Metric::Time(Timing::Latency, Statistic::Mean);
+        assert_eq!(wrong(mean, "< -1ms"), "a duration cannot be negative");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! Extracts the figures that claims and published figures are about.
 
 use crate::analysis::compare::ByRound;
+use crate::measure::LatencySummary;
 use crate::record::RoundRecord;
-use crate::scenario::{Metric, Used};
+use crate::scenario::{Metric, Statistic, Timing, Used};
 
 /// Returns the figure of each whole round (a round that ran as planned), in the metric's unit. Empty
 /// if a whole round lacks the figure, as a round without an expected response lacks a latency.
@@ -14,20 +15,15 @@ pub fn figures(rounds: &[RoundRecord], metric: &Metric) -> ByRound {
 }
 
 fn figure(round: &RoundRecord, metric: &Metric) -> Option<f64> {
-    let (total, latency) = (&round.total, &round.total.latency_us);
-    let us = |us: Option<u64>| us.map(|us| us as f64);
+    let total = &round.total;
     match metric {
-        Metric::Mean => latency.mean,
-        Metric::Max => us(latency.max),
-        Metric::Percentile(percent) => us(match percent.to_string().as_str() {
-            "50" => latency.p50,
-            "90" => latency.p90,
-            "95" => latency.p95,
-            "99" => latency.p99,
-            "99.9" => latency.p99_9,
-            "99.99" => latency.p99_99,
-            _ => None,
-        }),
+        Metric::Time(Timing::Latency, statistic) => time(&total.latency_us, *statistic),
+        Metric::Time(Timing::FirstByte, statistic) => time(&total.ttfb_us, *statistic),
+        Metric::Time(Timing::FirstEvent, statistic) => {
+            time(&total.stream.as_ref()?.first_event_us, *statistic)
+        }
+        Metric::Time(Timing::Gap, statistic) => time(&total.stream.as_ref()?.gap_us, *statistic),
+        Metric::EventRate => Some(total.stream.as_ref()?.events_per_s),
         Metric::Rate => Some(total.rate_per_s),
         Metric::ErrorRate => {
             (total.requests > 0).then(|| total.errors as f64 / total.requests as f64)
@@ -53,6 +49,24 @@ fn figure(round: &RoundRecord, metric: &Metric) -> Option<f64> {
     }
 }
 
+/// Returns a statistic of times, in µs; `None` if the record lacks it.
+fn time(of: &LatencySummary, statistic: Statistic) -> Option<f64> {
+    let percentile = match statistic {
+        Statistic::Mean => return of.mean,
+        Statistic::Max => of.max,
+        Statistic::Percentile(percent) => match percent.to_string().as_str() {
+            "50" => of.p50,
+            "90" => of.p90,
+            "95" => of.p95,
+            "99" => of.p99,
+            "99.9" => of.p99_9,
+            "99.99" => of.p99_99,
+            _ => None,
+        },
+    };
+    percentile.map(|us| us as f64)
+}
+
 /// Returns whether the metric is about memory.
 pub(super) fn is_memory(metric: &Metric) -> bool {
     matches!(metric, Metric::Used(Used::Memory | Used::MemoryIdle))
@@ -61,7 +75,7 @@ pub(super) fn is_memory(metric: &Metric) -> bool {
 /// Returns whether a higher figure of this metric is better.
 #[must_use]
 pub fn is_better_higher(metric: &Metric) -> bool {
-    matches!(metric, Metric::Rate | Metric::CounterRate(_) | Metric::Counter(_))
+    matches!(metric, Metric::Rate | Metric::EventRate | Metric::CounterRate(_) | Metric::Counter(_))
 }
 
 /// Returns the unit in which people read figures of this metric, and the factor from the metric's
@@ -69,9 +83,9 @@ pub fn is_better_higher(metric: &Metric) -> bool {
 #[must_use]
 pub fn unit(metric: &Metric) -> (&'static str, f64) {
     match metric {
-        Metric::Percentile(_) | Metric::Mean | Metric::Max => ("ms", 1e-3),
+        Metric::Time(..) => ("ms", 1e-3),
         Metric::ErrorRate => ("%", 100.0),
-        Metric::Rate | Metric::CounterRate(_) => ("/s", 1.0),
+        Metric::Rate | Metric::EventRate | Metric::CounterRate(_) => ("/s", 1.0),
         Metric::Used(Used::Cpu) => ("% of a core", 1.0),
         Metric::Used(Used::CpuPerRequest) => ("µs", 1.0),
         Metric::Used(Used::Memory | Used::MemoryIdle) => ("MB", 1e-6),

@@ -2,7 +2,7 @@ use super::*;
 use crate::measure::{LatencySummary, Summary};
 use crate::record::RoundRecord;
 use crate::scenario::experiment::Arm;
-use crate::scenario::{Comparison, Limits, WARMUP, parse};
+use crate::scenario::{Comparison, Limits, Statistic, Timing, WARMUP, parse};
 
 /// Returns a group of arms with these names.
 fn group(names: &[&str]) -> Group {
@@ -47,7 +47,12 @@ fn target(name: &str, means: &[f64]) -> TargetRecord {
 
 fn judged(statement: Statement, targets: &[TargetRecord]) -> ClaimRecord {
     let group = group(&targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>());
-    let claim = Claim { says: None, group: 0, metric: Metric::Mean, statement };
+    let claim = Claim {
+        says: None,
+        group: 0,
+        metric: Metric::Time(Timing::Latency, Statistic::Mean),
+        statement,
+    };
     judge_claim(&claim, &group, &targets.iter().collect::<Vec<_>>())
 }
 

@@ -1,11 +1,12 @@
 //! Compares measurements with the thresholds.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use super::steps::{Tally, counters, of_group, together};
-use crate::measure::{Counts, Latencies};
+use crate::measure::{Counts, Latencies, StreamCounts};
 use crate::record::{FailedBy, ThresholdRecord};
-use crate::scenario::{Flow, Metric, Of, Scenario, Threshold};
+use crate::scenario::{Flow, Metric, Of, Scenario, Statistic, Threshold, Timing};
 
 /// Counts by which one target is judged. They include requests that were in flight at the end: see
 /// [`Tally::with_cut`].
@@ -140,9 +141,8 @@ fn measured(
     let counted = |name: &String| Some(*counters(&scenario.steps, &tally.steps).get(name)? as f64);
     let per_second = |n: f64| if held.is_zero() { 0.0 } else { n / held.as_secs_f64() };
     match &threshold.metric {
-        Metric::Percentile(_) | Metric::Mean | Metric::Max => {
-            latency(&threshold.metric, &of.answered)
-        }
+        Metric::Time(timing, statistic) => time(&times(*timing, &of), *statistic),
+        Metric::EventRate => Some(per_second(of.stream.map_or(0, |stream| stream.events) as f64)),
         Metric::ErrorRate => (of.requests() > 0).then(|| of.error_rate()),
         Metric::Rate => Some(per_second(of.answered.len() as f64)),
         Metric::Unsent => Some(of.unsent as f64),
@@ -153,12 +153,24 @@ fn measured(
     }
 }
 
-fn latency(metric: &Metric, answered: &Latencies) -> Option<f64> {
-    match metric {
-        Metric::Percentile(percent) => answered.quantile(percent / 100.0).map(|us| us as f64),
-        Metric::Mean => answered.mean(),
-        Metric::Max => answered.max().map(|us| us as f64),
-        _ => None,
+/// Returns all times of a kind; none for times of events without a stream.
+fn times(timing: Timing, of: &Counts) -> Cow<'_, Latencies> {
+    let of_stream = |times: fn(&StreamCounts) -> &Latencies| {
+        of.stream.as_deref().map(times).map_or_else(Cow::default, Cow::Borrowed)
+    };
+    match timing {
+        Timing::Latency => Cow::Borrowed(&of.answered),
+        Timing::FirstByte => Cow::Borrowed(of.ttfb()),
+        Timing::FirstEvent => of_stream(|stream| &stream.first_event),
+        Timing::Gap => of_stream(|stream| &stream.gaps),
+    }
+}
+
+fn time(of: &Latencies, statistic: Statistic) -> Option<f64> {
+    match statistic {
+        Statistic::Percentile(percent) => of.quantile(percent / 100.0).map(|us| us as f64),
+        Statistic::Mean => of.mean(),
+        Statistic::Max => of.max().map(|us| us as f64),
     }
 }
 
@@ -178,26 +190,27 @@ fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Opti
             let in_flight = of.failed_late.saturating_add(of.unanswered);
             (in_flight > 0).then(|| of.error_rate_with_in_flight())
         }
-        metric @ (Metric::Percentile(_) | Metric::Mean | Metric::Max) if of.unanswered > 0 => {
-            let mut answered = of.answered;
+        Metric::Time(timing, statistic) if of.unanswered > 0 => {
+            let mut times = times(*timing, &of).into_owned();
             if measures_iterations(threshold, scenario) {
                 for (flow, counts) in scenario.flows.iter().zip(&tally.flows) {
                     if is_about_flow(threshold, flow) && counts.unanswered > 0 {
-                        answered.record_n(longest(flow, scenario, tally), counts.unanswered);
+                        times.record_n(longest(flow, scenario, tally), counts.unanswered);
                     }
                 }
-                return latency(metric, &answered);
+                return time(&times, *statistic);
             }
             let steps = scenario.steps.iter().zip(&tally.steps).enumerate();
             for (_, (step, counts)) in steps.filter(|(i, _)| is_about(threshold, scenario, *i)) {
                 // Latency counts from the planned send, and the timeout counts from the actual
                 // send.
                 let delay = Duration::from_micros(counts.delay.max().unwrap_or(0));
-                if counts.unanswered > 0 {
-                    answered.record_n(step.timeout + delay, counts.unanswered);
+                let is_measured = step.expect.stream.is_some() || !threshold.metric.is_of_stream();
+                if counts.unanswered > 0 && is_measured {
+                    times.record_n(step.timeout + delay, counts.unanswered);
                 }
             }
-            latency(metric, &answered)
+            time(&times, *statistic)
         }
         _ => None,
     }

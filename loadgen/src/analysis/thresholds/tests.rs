@@ -121,3 +121,21 @@ fn flows_and_groups_are_judged_by_their_own_counts() {
     );
     assert_eq!(judged[3].measured, Some(2.0));
 }
+
+#[test]
+fn a_bound_on_the_first_byte_is_not_one_on_the_latency() {
+    let with_first_byte = |unanswered| {
+        let mut counts = counts(2_000, 0, [0, 0, unanswered]);
+        counts.first_byte.record_n(MS / 5, 2_000);
+        counts
+    };
+    let none = || counts(0, 0, [0; 3]);
+    let early = judged("\"b.ttfb.p99\" = \"< 500us\"", none(), with_first_byte(0));
+    assert_eq!((early.measured, early.passed), (Some(200.0), true));
+    assert!(!judged("\"b.p99\" = \"< 500us\"", none(), with_first_byte(0)).passed);
+    // A response in one piece has its first byte with its last one.
+    let whole = judged("\"ttfb.max\" = \"< 2ms\"", counts(2_000, 0, [0; 3]), none());
+    assert_eq!(whole.measured, Some(1_000.0));
+    let hung = judged("\"b.ttfb.max\" = \"< 1s\"", none(), with_first_byte(1));
+    assert_eq!(hung.failed_by, Some(FailedBy::InFlight));
+}

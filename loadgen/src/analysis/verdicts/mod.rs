@@ -11,6 +11,7 @@ mod queue;
 mod replicas;
 mod server;
 mod silence;
+mod streams;
 mod workers;
 
 use self::answers::{answers_differ, answers_vary};
@@ -25,6 +26,7 @@ use self::queue::users_queue;
 use self::replicas::replicas;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
+use self::streams::slow_reader;
 use self::workers::slow_worker;
 use crate::analysis::trend::Trend;
 use crate::measure::ErrorKind;
@@ -50,6 +52,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, &record.environment).filter(|it| explains(target, it)))
+                .chain(slow_reader(target))
                 .chain(throttled(target))
                 .chain(slow_worker(target))
                 .chain(littles_law(target, record))

@@ -46,9 +46,17 @@ struct Histograms(usize);
 #[derive(Deserialize)]
 struct Counts {
     answered: IsFilled,
+    first_byte: IsFilled,
     service: IsFilled,
     delay: IsFilled,
     failed: IsFilled,
+    stream: Option<Stream>,
+}
+
+#[derive(Deserialize)]
+struct Stream {
+    first_event: IsFilled,
+    gaps: IsFilled,
 }
 
 struct IsFilled(bool);
@@ -66,11 +74,11 @@ impl<'de> Deserialize<'de> for Histograms {
                 mut steps: A,
             ) -> Result<Histograms, A::Error> {
                 let mut histograms = 0;
-                while let Some(Counts { answered, service, delay, failed }) =
-                    steps.next_element()?
-                {
-                    let filled = [answered, service, delay, failed].into_iter().filter(|h| h.0);
-                    histograms += filled.count();
+                while let Some(counts) = steps.next_element::<Counts>()? {
+                    let Counts { answered, first_byte, service, delay, failed, stream } = counts;
+                    let all = [answered, first_byte, service, delay, failed].into_iter();
+                    let of_stream = stream.into_iter().flat_map(|it| [it.first_event, it.gaps]);
+                    histograms += all.chain(of_stream).filter(|histogram| histogram.0).count();
                 }
                 Ok(Histograms(histograms))
             }

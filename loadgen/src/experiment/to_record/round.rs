@@ -10,7 +10,7 @@ use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
 use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
-use crate::measure::{ErrorKind, Phase, SecondRecord, Series, StepSeconds, Told};
+use crate::measure::{ErrorKind, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told};
 use crate::record::{
     Bottleneck, Calibration, Environment, LoadChangeRecord, ReceivedRecord, ReplicaRecord,
     RoundRecord, RowsRecord,
@@ -88,6 +88,9 @@ pub(super) fn round_record(
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
         start_skew_symmetric_ms: results.start_skew.map(|skew| ms(skew.symmetric)),
         connections: Some(results.connections().into()),
+        reading_lag_us: Some(results.reading_lag())
+            .filter(|lag| !lag.is_empty())
+            .map(|lag| LatencySummary::from(&lag)),
         changes: results.changes.iter().map(|change| changed(change, conditions.warmup)).collect(),
         target_ended: round.ended.clone(),
         rows_ran_out: results.ran_out().into_iter().map(str::to_owned).collect(),

@@ -17,6 +17,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::connections;
 use crate::report::words::containers::containers;
+use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::postgres;
@@ -24,6 +25,7 @@ use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
 use crate::report::words::stages::{StagesOf, legend, stages};
+use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 
@@ -43,6 +45,8 @@ pub fn run(record: &RunRecord) -> String {
             (ranking(record))
             (matrix::matrix(record))
             (iterations(&targets))
+            (streams(&targets))
+            (first_bytes(&targets))
             (staged(record))
             (chooser(&charts))
             @for (title, percentiles, numbers) in &steps {
@@ -183,6 +187,36 @@ fn iterations(targets: &[&TargetRecord]) -> Markup {
             section {
                 h2 id="iterations" { "Iterations" }
                 (table(&called, flows::LEGEND, &columns, &named_rows(&rows)))
+            }
+        }
+    }
+}
+
+/// Shows the events of streams; nothing without streams.
+fn streams(targets: &[&TargetRecord]) -> Markup {
+    let rows = streams::rows(targets.iter().copied());
+    let columns = streams::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
+    let called = Called::Heading("streams");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="streams" { "Streams" }
+                (table(&called, streams::LEGEND, &columns, &named_rows(&rows)))
+            }
+        }
+    }
+}
+
+/// Shows the times to the first byte; nothing if they tell no more than the latency.
+fn first_bytes(targets: &[&TargetRecord]) -> Markup {
+    let rows = first_byte::rows(targets.iter().copied());
+    let columns = first_byte::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
+    let called = Called::Heading("ttfb");
+    html! {
+        @if !rows.is_empty() {
+            section {
+                h2 id="ttfb" { "Time to first byte" }
+                (table(&called, first_byte::LEGEND, &columns, &named_rows(&rows)))
             }
         }
     }

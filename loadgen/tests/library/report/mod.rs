@@ -11,3 +11,4 @@ mod records;
 mod run;
 mod shown;
 mod stages;
+mod streams;

@@ -145,9 +145,11 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         rate_per_s,
         bytes_per_s: 0.0,
         body_bytes: Some(BodySizes { smallest: 27, largest: 27 }),
+        ttfb_us: latency.clone(),
         service_us: latency.clone(),
         delay_us: LatencySummary::from(&Latencies::default()),
         failed_us: latency.clone(),
+        stream: None,
         latency_us: latency,
     }
 }

@@ -79,6 +79,7 @@ fn the_widest_row_fits() {
     let slow = Some(30_000_000);
     total.latency_us =
         LatencySummary { p50: slow, p95: slow, p99: slow, max: slow, ..total.latency_us.clone() };
+    total.ttfb_us = total.latency_us.clone();
     widest.resources.get_mut("target").unwrap().cpu_percent = 100.0;
     widest.resources.get_mut("target").unwrap().memory_max_bytes = 1_234_000_000;
     let report = shown(&record(vec![widest, target("flask", &[7.5, 8.0, 8.5])]));

@@ -331,7 +331,17 @@ expect.within = "40s""#);
     threshold_of_a_counter_without_a_reader: thresholds("\"counter.items\" = \"> 5\"");
     threshold_of_unknown_counter: message("[[step]]\nget = \"/\"\ncounters = { items = \"/n\" }\n\n\
         [thresholds]\n\"counter.itms\" = \"> 5\"\n\"counter.items\" = \"> 1%\"\n");
+    threshold_of_a_stream_without_one: thresholds("\"redis3.gap.p99\" = \"< 1ms\"\nevent_rate = \"> 1\"");
+    threshold_of_the_first_byte_of_iterations: thresholds("\"iteration.ttfb.p99\" = \"< 1ms\"");
     threshold_without_operator: thresholds("rate = \"500\"\np99 = 100");
+
+    stream_of_nothing: step("get = \"/\"\nexpect.stream = false");
+    stream_of_a_head: step("head = \"/\"\nexpect.stream = true");
+    stream_of_wrong_values: step(
+        "get = \"/\"\nexpect.stream = { format = \"sse\", events = \"many\", end = \"\", idle = 1 }"
+    );
+    stream_with_an_invalid_end: step("get = \"/\"\nexpect.stream = { end = { regex = '(' } }");
+    stream_with_an_empty_end: step("get = \"/\"\nexpect.stream = { end = {} }");
 
     empty_proof: proof("");
     proof_with_two_questions:

@@ -7,7 +7,7 @@ use std::time::Duration;
 use loadgen::scenario::{
     Arrivals, Assign, Backend, Body, Claim, Comparison, Condition, Data, Expect, Flow, Given, Http,
     HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Sharing,
-    Stage, Template, ThinkTime, Threshold, TransportKind, Until, load, parse,
+    Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load, parse,
 };
 use serde_json::json;
 
@@ -174,7 +174,8 @@ fn thresholds_keep_the_order_of_the_file() {
         bound,
         text: text.to_owned(),
     };
-    let (step, latency) = (Of::Step("v1.2".to_owned()), Metric::Percentile(99.9));
+    let (step, latency) =
+        (Of::Step("v1.2".to_owned()), Metric::Time(Timing::Latency, Statistic::Percentile(99.9)));
     assert_eq!(
         read(text).thresholds,
         [

@@ -166,6 +166,11 @@ impl<S: Fn() -> Server> Case<S> {
         servers
     }
 
+    /// Starts the server of the case.
+    pub fn start(&self) -> Server {
+        (self.server)()
+    }
+
     /// Runs the case over one transport against the server at `url`. Returns
     /// the sum of the counts of all steps and of all phases except `Stop`.
     pub async fn counts(&self, transport: &str, url: &str) -> Counts {

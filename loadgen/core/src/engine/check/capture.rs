@@ -145,6 +145,7 @@ mod tests {
             headers: Headers::Head(b"HTTP/1.1 200 OK\r\nx-a: one\r\nx-b: \xff\r\n\r\n"),
             body: Body::Kept(body.as_bytes()),
             encoding: None,
+            streamed: None,
         };
         let mut data = Data::new(1, 1);
         let taken = Captures::new(&scenario.steps[0]).take(&answer, &mut data);
@@ -226,7 +227,13 @@ mod tests {
         let mut take = |body: &'static str| {
             let body = Body::Kept(body.as_bytes());
             let taken = captures.take(
-                &Answer { status: 200, headers: Headers::Unkept, body, encoding: None },
+                &Answer {
+                    status: 200,
+                    headers: Headers::Unkept,
+                    body,
+                    encoding: None,
+                    streamed: None,
+                },
                 &mut data,
             );
             let mut out = String::new();

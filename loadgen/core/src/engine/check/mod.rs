@@ -73,6 +73,7 @@ impl Check {
         counters.clear();
         self.status(answer)?;
         self.conditions.headers(answer.headers)?;
+        self.stream(answer)?;
         if !self.checks_body || self.known.has(answer.codings(), &answer.body, counters) {
             return Ok(());
         }
@@ -111,6 +112,15 @@ impl Check {
         };
         let got = format!("{}{redirect}: {}", answer.status, shown(&answer.beginning()));
         Err(Wrong { kind: ErrorKind::Status, expected, got })
+    }
+
+    /// Compares the stream with the expected one.
+    fn stream(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
+        let (Some(stream), Some(streamed)) = (&self.step.expect.stream, answer.streamed) else {
+            return Ok(());
+        };
+        let wrong = |got| Wrong { kind: ErrorKind::Stream, expected: stream.to_string(), got };
+        streamed.compare(stream).map_err(wrong)
     }
 
     /// Compares the latency with the longest expected one.
@@ -209,7 +219,8 @@ mod tests {
 
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
         let body = Body::Kept(body.as_bytes());
-        let answer = Answer { status, headers: Headers::Unkept, body, encoding: None };
+        let answer =
+            Answer { status, headers: Headers::Unkept, body, encoding: None, streamed: None };
         let mut counters = vec![99];
         Check::new(&step(keys))
             .hold(&answer, &mut counters)
@@ -321,7 +332,13 @@ mod tests {
         let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n";
         let judge = |keys: &str| {
             let body = Body::Kept(b"");
-            let answer = Answer { status: 200, headers: Headers::Head(head), body, encoding: None };
+            let answer = Answer {
+                status: 200,
+                headers: Headers::Head(head),
+                body,
+                encoding: None,
+                streamed: None,
+            };
             let step = step(&format!("expect = {{ {keys} }}"));
             Check::new(&step).hold(&answer, &mut Vec::new()).map_err(|wrong| wrong.sentence())
         };
@@ -352,8 +369,13 @@ mod tests {
     fn a_late_answer_is_not_the_expected_one() {
         let step = step("expect = { within = \"200ms\", status = \"2xx\" }");
         let judge = |status, latency: Option<u64>| {
-            let answer =
-                Answer { status, headers: Headers::Unkept, body: Body::Kept(b""), encoding: None };
+            let answer = Answer {
+                status,
+                headers: Headers::Unkept,
+                body: Body::Kept(b""),
+                encoding: None,
+                streamed: None,
+            };
             let latency = latency.map(Duration::from_millis);
             let mut data = Data::new(1, 1);
             let taken = Check::new(&step).take(&answer, latency, &mut Vec::new(), &mut data);

@@ -19,6 +19,7 @@ use std::future::{Future, poll_fn};
 use std::ops::{Deref, Range};
 use std::pin::pin;
 use std::task::Context;
+use std::time::Instant;
 
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
@@ -31,7 +32,8 @@ pub use self::http1::{Progress, Reader};
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};
 use crate::engine::content_encoding::{self, Encoded, Undecodable};
-use crate::measure::{Connections, ErrorKind};
+use crate::engine::stream::Streamed;
+use crate::measure::{Connections, ErrorKind, StreamTimes};
 use crate::scenario::{Data, Step, TransportKind};
 
 /// Value of the `user-agent` header, unless the step sets the header.
@@ -59,7 +61,7 @@ pub enum Transport {
 /// Sends the requests of one user.
 pub enum Link<'a> {
     /// The user's own connection.
-    Http1(http1::Link<'a>),
+    Http1(Box<http1::Link<'a>>),
     /// The user's own HTTP/2 connection, or its access to a shared one.
     Http2(Box<http2::Link<'a>>),
     /// The user's own `reqwest` client.
@@ -92,7 +94,7 @@ impl Transport {
     /// Creates the link through which `user` sends.
     pub fn link(&self, user: Number) -> Link<'_> {
         match self {
-            Self::Http1(shared) => Link::Http1(http1::Link::new(shared, user.local)),
+            Self::Http1(shared) => Link::Http1(Box::new(http1::Link::new(shared, user.local))),
             Self::Http2(shared) => Link::Http2(Box::new(http2::Link::new(shared, user))),
             Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared, user))),
         }
@@ -150,6 +152,26 @@ impl Link<'_> {
         }
     }
 
+    /// Time when the last exchange read the first byte of its answer; `None` if it read the whole
+    /// answer at once, and thus without a time of its own. `reqwest` tells when it has read the head.
+    pub fn first_byte(&self) -> Option<Instant> {
+        match self {
+            Self::Http1(link) => link.first_byte(),
+            Self::Http2(link) => link.first_byte(),
+            Self::Reqwest(link) => link.first_byte(),
+        }
+    }
+
+    /// Times of the events that the last exchange has read; `None` if its step expects no stream.
+    pub fn stream_times(&self, step: &Step) -> Option<StreamTimes<'_>> {
+        step.expect.stream.as_ref()?;
+        match self {
+            Self::Http1(link) => link.stream_times(),
+            Self::Http2(link) => link.stream_times(),
+            Self::Reqwest(link) => link.stream_times(),
+        }
+    }
+
     /// Awaits `wait`, and meanwhile answers what the server sends between two requests, such as PING.
     pub async fn tended<T>(&mut self, wait: impl Future<Output = T>) -> T {
         let mut wait = pin!(wait);
@@ -190,6 +212,8 @@ pub struct Answer<'a> {
     pub body: Body<'a>,
     /// Encoding of the body; `None` for a plain body, and for a body of which nothing is kept.
     pub encoding: Option<Box<Encoded>>,
+    /// What came of the stream; `None` if the step expects no stream. Empty for an unexpected status.
+    pub streamed: Option<Streamed>,
 }
 
 impl Answer<'_> {

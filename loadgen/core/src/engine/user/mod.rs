@@ -222,9 +222,11 @@ impl<'a> User<'a> {
             counted: iteration.counted,
             planned: begun + iteration.paused,
             sent: None,
+            first_byte: None,
             done: self.now,
             bytes: 0,
             ending,
+            stream: None,
             counters: &[],
         });
     }
@@ -329,9 +331,11 @@ impl<'a> User<'a> {
             counted,
             planned: planned.unwrap_or(sent),
             sent: self.shared.gate.is_open().then_some(sent),
+            first_byte: self.link.first_byte(),
             done: self.now,
             bytes,
             ending,
+            stream: self.link.stream_times(&self.shared.plan.scenario.steps[step]),
             counters: &self.counters,
         };
         match self.alarm.has_grace() {

@@ -7,6 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::measure::outcome::ErrorKind;
 use crate::measure::seconds::SecondRecord;
+use crate::measure::streams::StreamCounts;
 
 const PHASES: [Phase; 5] = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
 
@@ -18,12 +19,22 @@ fn counts() -> impl Strategy<Value = Counts> {
         prop::collection::btree_map(kind, "[a-c]{1,2}", 0..3),
         (0u64..9, 0u64..99),
         prop::collection::vec(0u64..99, 0..3),
+        prop::option::of((1u64..99_000, 1u64..9)),
     )
-        .prop_map(|(answered, errors, examples, (cancelled, bytes), counters)| {
+        .prop_map(|(answered, errors, examples, (cancelled, bytes), counters, stream)| {
             let mut counts =
                 Counts { errors, examples, cancelled, bytes, counters, ..Counts::default() };
             for us in answered {
                 counts.answered.record(Duration::from_micros(us));
+                if stream.is_some() {
+                    counts.first_byte.record(Duration::from_micros(us / 2));
+                }
+            }
+            if let Some((us, events)) = stream {
+                let mut stream = StreamCounts { events, ..StreamCounts::default() };
+                stream.first_event.record(Duration::from_micros(us));
+                stream.gaps.record_n(Duration::from_micros(2 * us), events);
+                counts.stream = Some(Box::new(stream));
             }
             counts
         })

@@ -7,8 +7,9 @@ use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
 use super::{json, regex};
 use crate::scenario::error::Fault;
-use crate::scenario::expect::{Condition, HeaderCondition, JsonType, SizeRange};
+use crate::scenario::expect::{Condition, HeaderCondition, JsonType};
 use crate::scenario::method::Method;
+use crate::scenario::size_range::SizeRange;
 
 pub(super) const JSON_TYPES: [(&str, JsonType); 6] = [
     ("array", JsonType::Array),
@@ -94,7 +95,7 @@ fn at_pointers(
     conditions.collect()
 }
 
-fn read_size(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<SizeRange> {
+pub(super) fn read_size(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<SizeRange> {
     match value.node.get_ref() {
         DeValue::Integer(_) => Some(SizeRange::only(value.integer(0..=u64::MAX >> 1, faults)?)),
         DeValue::String(text) => match SizeRange::parse(text) {

@@ -7,6 +7,7 @@ use toml::de::DeValue;
 use super::condition;
 use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
+use super::stream;
 use crate::scenario::expect::{Condition, Expect, Statuses};
 use crate::scenario::method::Method;
 use crate::scenario::model::Counter;
@@ -55,9 +56,10 @@ fn read_expect(
     let all = condition::take_all(&mut table, method, faults);
     let not = table.take("not");
     let within = table.take("within").and_then(|value| read_within(&value, timeout, faults));
+    let stream = table.take("stream").and_then(|value| stream::read(&value, method, faults));
     table.finish(faults);
     let none = not.map(|value| read_not(&value, method, faults)).unwrap_or_default();
-    Some(Expect { status: status.unwrap_or_default(), all, none, within })
+    Some(Expect { status: status.unwrap_or_default(), all, none, within, stream })
 }
 
 fn read_not(value: &Value<'_>, method: Option<&Method>, faults: &mut Faults<'_>) -> Vec<Condition> {

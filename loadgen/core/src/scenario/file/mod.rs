@@ -29,6 +29,7 @@ mod repeat;
 mod rows;
 mod schema;
 mod step;
+mod stream;
 mod thresholds;
 mod tls;
 
@@ -112,6 +113,7 @@ fn read_scenario(
         flows: flows.as_deref(),
         groups: groups.as_deref(),
         counters: counters.as_deref(),
+        has_stream: steps.map(|steps| steps.iter().any(|step| step.expect.stream.is_some())),
     };
     let thresholds = thresholds.map(|value| thresholds::read(&value, &known, faults));
     let backends = backends.unwrap_or_default();

@@ -7,7 +7,7 @@ use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::flow::ITERATION;
 use crate::scenario::nearest::suggestion;
-use crate::scenario::threshold::{METRICS, Metric, Of, Threshold, parse_condition};
+use crate::scenario::threshold::{METRICS, Metric, Of, Statistic, Threshold, parse_condition};
 
 /// Names to which thresholds can refer. A list is `None`, and the check of its names is skipped, if
 /// other faults make the names unknown.
@@ -20,6 +20,8 @@ pub(super) struct Known<'a> {
     pub groups: Option<&'a [&'a str]>,
     /// Names of all counters.
     pub counters: Option<&'a [&'a str]>,
+    /// Whether a step expects a stream.
+    pub has_stream: Option<bool>,
 }
 
 impl Known<'_> {
@@ -77,11 +79,11 @@ fn read_threshold(
     let at_key = |message: String, label: &str, help: String| {
         Fault::new(message).at(value.key_place.clone(), label).help(help)
     };
-    let Some((name, metric)) = Metric::split(value.key) else {
+    let Some((name, metric)) = split(value.key, known) else {
         faults.add(unknown_metric(value, known));
         return None;
     };
-    if let Metric::Percentile(percent) = metric
+    if let Metric::Time(_, Statistic::Percentile(percent)) = metric
         && !(percent > 0.0 && percent < 100.0)
     {
         let message =
@@ -98,12 +100,25 @@ fn read_threshold(
         faults.add(at_key(message, "unknown name", help));
         return None;
     };
-    if matches!((&of, &metric), (Of::Flow(_) | Of::Iterations, Metric::Unsent)) {
-        let message = "`unsent` counts requests, not iterations";
-        let help = "write unsent = \"<= 0\" for all steps".to_owned();
-        faults.add(at_key(message.to_owned(), "not of a flow", help));
+    if metric.is_of_response() && matches!(of, Of::Flow(_) | Of::Iterations) {
+        let message = format!("`{metric}` is about requests, not iterations");
+        let help = format!("write \"{metric}\" = {} for all steps", metric.example());
+        faults.add(at_key(message, "not of a flow", help));
+    } else if metric.is_of_stream() && known.has_stream == Some(false) {
+        let message = format!("`{metric}` is about streams, and no step expects a stream");
+        let help = "add expect = { stream = true } to a step".to_owned();
+        faults.add(at_key(message, "no stream", help));
     }
     read_condition(value, of, metric, faults)
+}
+
+/// Splits a key into a name and a metric. Of several possible splits, takes the first one whose name
+/// is a step, a flow or a group, and otherwise the first one: a step called `ttfb` keeps its `ttfb.p99`.
+fn split<'a>(key: &'a str, known: &Known<'_>) -> Option<(Option<&'a str>, Metric)> {
+    let is_known = |(name, _): &(Option<&str>, Metric)| {
+        name.is_some_and(|name| known.names().any(|it| it == name))
+    };
+    Metric::splits(key).find(is_known).or_else(|| Metric::splits(key).next())
 }
 
 /// Returns the counter metric of a key `counter.NAME`; `None` for any other key. Also returns
@@ -112,7 +127,7 @@ fn read_threshold(
 fn counter(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Metric> {
     let name = value.key.strip_prefix("counter.")?;
     let is_known = known.counters.is_some_and(|counters| counters.contains(&name));
-    if !is_known && Metric::split(value.key).is_some() {
+    if !is_known && Metric::splits(value.key).next().is_some() {
         return None;
     }
     if let Some(counters) = known.counters.filter(|_| !is_known) {

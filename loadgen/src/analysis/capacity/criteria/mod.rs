@@ -7,7 +7,7 @@ use super::search::{Judgement, Limits};
 use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
-use crate::scenario::{Comparison, Flow, Metric, Of, Scenario, Step, Threshold};
+use crate::scenario::{Comparison, Flow, Metric, Of, Scenario, Statistic, Step, Threshold};
 use crate::text::count;
 
 /// Upper bound of the share of failed requests (0 to 1) if the scenario has no threshold on the
@@ -85,7 +85,7 @@ impl Criteria {
 fn samples(scenario: &Scenario, threshold: &Threshold) -> f64 {
     let own = match threshold.metric {
         // Ten samples must lie beyond a percentile.
-        Metric::Percentile(percent) => 10.0 / (1.0 - percent / 100.0),
+        Metric::Time(_, Statistic::Percentile(percent)) => 10.0 / (1.0 - percent / 100.0),
         _ => FEWEST,
     };
     (own + 4.0 * own.sqrt()) / share(scenario, &threshold.of)

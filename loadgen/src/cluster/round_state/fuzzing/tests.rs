@@ -10,7 +10,9 @@ use crate::cluster::encoding::encode;
 use crate::cluster::messages::{News, Report};
 use crate::engine::Finished;
 use crate::engine::Results;
-use crate::measure::{BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample};
+use crate::measure::{
+    BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample, StreamCounts,
+};
 
 /// Generates any number, usually an extreme number.
 fn number() -> impl Strategy<Value = u64> {
@@ -40,6 +42,9 @@ fn counts() -> impl Strategy<Value = Counts> {
             if let Some((us, doublings)) = answered {
                 counts.answered.record(Duration::from_micros(us));
                 (0..doublings).for_each(|_| counts.answered.merge(&counts.answered.clone()));
+                let gaps = counts.answered.clone();
+                let stream = StreamCounts { gaps, events: cancelled, ..StreamCounts::default() };
+                counts.stream = Some(Box::new(stream));
             }
             Counts { errors, examples, counters, bodies, ..counts }
         },
@@ -110,6 +115,12 @@ fn whole_round() -> Vec<Report> {
         counters: vec![7],
         bytes: 4_000,
         bodies: Some(BodySizes { smallest: 90, largest: 110 }),
+        first_byte: latencies(0..39),
+        stream: Some(Box::new(StreamCounts {
+            first_event: latencies(0..39),
+            gaps: latencies(1..9),
+            events: 200,
+        })),
         ..Counts::default()
     };
     let snapshot = |number| {

@@ -36,57 +36,104 @@ pub(crate) fn run(record: &RunRecord) -> String {
     ];
     let last = ["kind", "stage", "stage_from", "stage_to"];
     table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES).chain(&after).chain(&last))?;
+        let all = before.iter().chain(&LATENCIES).chain(&after).chain(&last).chain(&TIMES);
+        writer.write_record(all)?;
         for (target, _) in ranked(record) {
             let none = || vec![String::new(); after.len()];
-            let mut write = |own: Vec<String>, of_target, kind, stage| {
+            let mut write = |own: Own, of_target, kind, stage| {
                 let first = [record.scenario.clone(), target.target.clone()];
                 let numbers = [target.server.workers, target.users].map(|n| n.to_string());
-                let parts = [first.to_vec(), numbers.to_vec(), own, of_target];
-                writer.write_record(parts.into_iter().flatten().chain(last_cells(kind, stage)))
+                let parts = [first.to_vec(), numbers.to_vec(), own.figures, of_target];
+                let cells = parts.into_iter().flatten().chain(last_cells(kind, stage));
+                writer.write_record(cells.chain(own.times))
             };
-            write(of_summary(&target.total), of_target(record, target), "all", None)?;
+            write(Own::of(&target.total), of_target(record, target), "all", None)?;
             for step in &target.steps {
-                write(of_summary(step), none(), "step", None)?;
+                write(Own::of(step), none(), "step", None)?;
             }
             for group in &target.groups {
-                write(of_summary(group), none(), "group", None)?;
+                write(Own::of(group), none(), "group", None)?;
             }
             for flow in &target.flows {
-                write(of_flow(flow), none(), "flow", None)?;
+                write(Own::of_flow(flow), none(), "flow", None)?;
             }
             for stage in &target.stages {
-                write(of_summary(&stage.total), none(), "stage", Some(stage))?;
+                write(Own::of(&stage.total), none(), "stage", Some(stage))?;
             }
         }
         Ok(())
     })
 }
 
-fn of_summary(summary: &Summary) -> Vec<String> {
-    let figures = [
-        summary.name.clone(),
-        summary.requests.to_string(),
-        summary.errors.to_string(),
-        summary.cancelled.to_string(),
-        summary.unsent.to_string(),
-        summary.rate_per_s.to_string(),
-        summary.bytes_per_s.to_string(),
-    ];
-    figures.into_iter().chain(latencies(&summary.latency_us)).collect()
+/// Columns of times other than the latency, and of streams.
+const TIMES: [&str; 13] = [
+    "ttfb_p50_us",
+    "ttfb_p95_us",
+    "ttfb_p99_us",
+    "ttfb_max_us",
+    "events",
+    "events_per_s",
+    "first_event_p50_us",
+    "first_event_p99_us",
+    "first_event_max_us",
+    "gap_p50_us",
+    "gap_p95_us",
+    "gap_p99_us",
+    "gap_max_us",
+];
+
+/// Cells of a row's own figures.
+struct Own {
+    figures: Vec<String>,
+    /// Cells of [`TIMES`].
+    times: Vec<String>,
 }
 
-fn of_flow(flow: &FlowRecord) -> Vec<String> {
-    let figures = [
-        flow.name.clone(),
-        flow.iterations.to_string(),
-        flow.errors.to_string(),
-        flow.cancelled.to_string(),
-        String::new(),
-        flow.rate_per_s.to_string(),
-        String::new(),
-    ];
-    figures.into_iter().chain(latencies(&flow.latency_us)).collect()
+impl Own {
+    fn of(summary: &Summary) -> Self {
+        let figures = [
+            summary.name.clone(),
+            summary.requests.to_string(),
+            summary.errors.to_string(),
+            summary.cancelled.to_string(),
+            summary.unsent.to_string(),
+            summary.rate_per_s.to_string(),
+            summary.bytes_per_s.to_string(),
+        ];
+        let ttfb = &summary.ttfb_us;
+        let ttfb = [ttfb.p50, ttfb.p95, ttfb.p99, ttfb.max].map(known);
+        Self {
+            figures: figures.into_iter().chain(latencies(&summary.latency_us)).collect(),
+            times: ttfb.into_iter().chain(of_stream(summary)).collect(),
+        }
+    }
+
+    fn of_flow(flow: &FlowRecord) -> Self {
+        let figures = [
+            flow.name.clone(),
+            flow.iterations.to_string(),
+            flow.errors.to_string(),
+            flow.cancelled.to_string(),
+            String::new(),
+            flow.rate_per_s.to_string(),
+            String::new(),
+        ];
+        Self {
+            figures: figures.into_iter().chain(latencies(&flow.latency_us)).collect(),
+            times: vec![String::new(); TIMES.len()],
+        }
+    }
+}
+
+/// Returns the cells of the streams; empty without streams.
+fn of_stream(summary: &Summary) -> [String; 9] {
+    let Some(stream) = &summary.stream else { return Default::default() };
+    let (first, gap) = (&stream.first_event_us, &stream.gap_us);
+    let [first_p50, first_p99, first_max, p50, p95, p99, max] =
+        [first.p50, first.p99, first.max, gap.p50, gap.p95, gap.p99, gap.max].map(known);
+    let events = stream.events.to_string();
+    let per_s = stream.events_per_s.to_string();
+    [events, per_s, first_p50, first_p99, first_max, p50, p95, p99, max]
 }
 
 fn last_cells(kind: &str, stage: Option<&StageResult>) -> [String; 4] {

@@ -5,6 +5,7 @@ use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::connections;
+use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
@@ -14,6 +15,7 @@ use crate::report::words::ranked::ranked;
 use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows as rows_used;
 use crate::report::words::stages::{self, StagesOf};
+use crate::report::words::streams;
 use crate::report::words::thresholds::held;
 use crate::report::words::warnings::warnings;
 
@@ -39,6 +41,8 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(proofs(record)),
         ),
         titled(&escaped(flows::LEGEND), flows(record)),
+        titled(&escaped(streams::LEGEND), streams(record)),
+        titled(&escaped(first_byte::LEGEND), first_bytes(record)),
         titled(&escaped(&connections::legend(record)), connections(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
@@ -52,11 +56,24 @@ fn flows(record: &RunRecord) -> String {
     if rows.is_empty() { String::new() } else { table(&flows::HEADER, &rows) }
 }
 
-/// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
+/// Returns the table of the events of streams; empty without streams.
+fn streams(record: &RunRecord) -> String {
+    let rows = streams::rows(ranked(record).into_iter().map(|(target, _)| target));
+    table(&streams::HEADER, &rows)
+}
+
+/// Returns the table of the times to the first byte; empty if they tell no more than the latency.
+fn first_bytes(record: &RunRecord) -> String {
+    let rows = first_byte::rows(ranked(record).into_iter().map(|(target, _)| target));
+    table(&first_byte::HEADER, &rows)
+}
+
+/// Returns the table of how long opening connections took; empty if it cost little.
 fn connections(record: &RunRecord) -> String {
     table(&connections::HEADER, &connections::rows(record))
 }
 
+/// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
 fn postgres(record: &RunRecord) -> String {
     let rows = postgres::rows(ranked(record).into_iter().map(|(target, _)| target));
     table(&postgres::HEADER, &rows)

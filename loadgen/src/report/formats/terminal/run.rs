@@ -10,6 +10,7 @@ use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::connections;
 use crate::report::words::containers::containers;
 use crate::report::words::efficiency::efficiency;
+use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
@@ -20,6 +21,7 @@ use crate::report::words::ranked::{parentheses, ranked, servers};
 use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows;
 use crate::report::words::stages::{self, StagesOf};
+use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
@@ -36,6 +38,8 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
                 table(record),
                 flows(record),
                 connections(record),
+                streams(record),
+                first_bytes(record),
                 efficiency(record),
                 postgres(record),
             ];
@@ -68,6 +72,24 @@ fn flows(record: &RunRecord) -> String {
         return String::new();
     }
     lay_out(&flows::HEADER, &rows) + "\n" + &wrap(" ", flows::LEGEND)
+}
+
+/// Returns the table of the events of streams; empty without streams.
+fn streams(record: &RunRecord) -> String {
+    let rows = streams::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&streams::HEADER, &rows) + "\n" + &wrap(" ", streams::LEGEND)
+}
+
+/// Returns the table of the times to the first byte; empty if they tell no more than the latency.
+fn first_bytes(record: &RunRecord) -> String {
+    let rows = first_byte::rows(ranked(record).into_iter().map(|(target, _)| target));
+    if rows.is_empty() {
+        return String::new();
+    }
+    lay_out(&first_byte::HEADER, &rows) + "\n" + &wrap(" ", first_byte::LEGEND)
 }
 
 /// Returns the table of how long opening connections took; empty if it cost little.

@@ -121,7 +121,7 @@ async fn all_transports_send_the_same_requests() {
          [[step]]\nget = \"/f\"\nbody = {{ text = \"a body all the same\" }}\n\
          [[step]]\npost = \"/g\"\n\
          [[step]]\nhead = \"/h\"\n\
-         [[step]]\nget = \"/q?a={{x}}|y\"\n\
+         [[step]]\noptions = \"/q?a={{x}}|y\"\n\
          [[step]]\nget = '''/%7Bx%7d/{{{{ user }}}}/`<>'''\n\
          [[step]]\nput = \"/file\"\nbody = {{ file = '{file}' }}\n\
          [[step]]\nput = \"/form\"\nbody = {{ multipart = {{ a = \"{{{{ uuid }}}}\", b = {{ file = '{file}' }} }} }}\n"
@@ -131,6 +131,10 @@ async fn all_transports_send_the_same_requests() {
         let mut requests = seen.requests.lock().unwrap().clone();
         for request in &mut requests {
             // The addresses of the servers differ, and so do the boundaries of forms.
+            // hyper adds this header to a request that has no body, but might have one.
+            if request.method == Method::OPTIONS {
+                request.headers.remove("content-length");
+            }
             if request.host.starts_with("127.0.0.1:") {
                 request.host = "127.0.0.1".to_owned();
             }

@@ -13,9 +13,6 @@ use super::peer::{
 };
 use super::run::{one_user, run};
 
-/// What a server does with a request: the stream of the request is given.
-type Treat = fn(&mut Peer, u32) -> io::Result<()>;
-
 /// Runs three requests of one user, each of which the server treats with `treat`. All must fail with an
 /// error of this kind, whose message contains `said`. Returns the number of connections.
 async fn fails(
@@ -35,6 +32,9 @@ async fn fails(
     assert_eq!(server.requests(), 3);
     server.connections()
 }
+
+/// What a server does with a request on the stream with this number.
+type Treat = fn(&mut Peer, u32) -> io::Result<()>;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_stream_fails_one_request_and_keeps_the_connection() {
@@ -137,7 +137,7 @@ async fn a_late_response_to_an_abandoned_request_is_ignored() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_malformed_response_is_a_protocol_error() {
     let said = "the server breaks HTTP/2: PROTOCOL_ERROR";
-    let of_one_stream: [Treat; 6] = [
+    let of_one_stream: [fn(&mut Peer, u32) -> io::Result<()>; 6] = [
         // Bodies that are not as long as announced.
         |peer, id| {
             peer.send_headers(id, OK, &[("content-length", "9")], 0)?;

@@ -10,4 +10,5 @@ mod floods;
 mod peer;
 mod run;
 mod sharing;
+mod streams;
 mod tls;

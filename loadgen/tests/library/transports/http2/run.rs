@@ -35,6 +35,7 @@ impl Came {
 /// Fails if the run does not end in time.
 pub async fn run(url: &str, http: &str, load: &str, step: &str) -> Came {
     let text = format!("http = {{ {http} }}\nload = {{ {load} }}\n[[step]]\n{step}");
+    // The deadline leaves out the wait for other tests.
     let _turn = ONE_AT_A_TIME.lock().await;
     let round = run_in_turn(plan(url, &text), CancellationToken::new());
     let round = tokio::time::timeout(DEADLINE, round).await;

@@ -1,21 +1,20 @@
 //! The `http1` transport: one connection per user, kept alive (RFC 9112).
 
+mod exchange;
+mod first_byte;
 mod request;
 mod response;
 mod scratch;
 mod unsent;
 
 use std::collections::HashMap;
-use std::future::poll_fn;
-use std::io;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
+pub(super) use self::exchange::{Exchanged, Response};
 use self::request::{Buffers, Message};
 #[cfg(any(test, fuzzing))]
 pub use self::response::fuzzing::read_foreign;
@@ -24,12 +23,10 @@ pub use self::scratch::Scratch;
 pub(super) use self::unsent::Unsent;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
-use super::{Answer, Body, Failure, Headers, Keep, tls};
-use crate::engine::check::expectations::reads_headers;
-use crate::engine::content_encoding::Encoded;
+use super::{Answer, Failure};
 use crate::engine::plan::{Number, Plan, Share};
-use crate::measure::{Connections, ErrorKind};
-use crate::scenario::{Data, Method, RenderError, Reuse, Step};
+use crate::measure::{Connections, StreamTimes};
+use crate::scenario::{Data, RenderError, Reuse, Step};
 
 /// Number of connections opened concurrently before the start. Stays below the shortest usual
 /// backlog of a listening server (128).
@@ -121,9 +118,7 @@ pub struct Link<'a> {
     buffers: Buffers,
     /// Index of the step whose request was rendered last.
     index: u32,
-    /// Whether all headers are kept, also those that nothing reads.
-    samples: bool,
-    reader: Reader,
+    response: Response,
 }
 
 impl<'a> Link<'a> {
@@ -135,8 +130,7 @@ impl<'a> Link<'a> {
             sessions: Sessions::default(),
             buffers: Buffers::default(),
             index: 0,
-            samples: false,
-            reader: Reader::default(),
+            response: Response::default(),
         }
     }
 
@@ -147,20 +141,23 @@ impl<'a> Link<'a> {
     }
 
     pub fn keep_samples(&mut self) {
-        self.samples = true;
-        self.reader.keep_at_least(Keep::Sample);
+        self.response.keep_samples();
     }
 
     pub fn received(&self) -> u64 {
-        self.reader.bytes()
+        self.response.received()
+    }
+
+    pub fn first_byte(&self) -> Option<Instant> {
+        self.response.first_byte()
+    }
+
+    pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        self.response.stream_times()
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        self.reader.begin(step.method == Method::HEAD);
-        let headers = self.samples || reads_headers(step);
-        if headers {
-            self.reader.keep_head();
-        }
+        self.response.begin(step);
         let idle = self.idle.take().and_then(|mut stream| stream.is_quiet().then_some(stream));
         let (stream, is_new) = match idle {
             Some(stream) => (stream, false),
@@ -172,118 +169,11 @@ impl<'a> Link<'a> {
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
         let Exchanged { answer, stream, version } =
-            exchange(stream, request, &mut self.reader, step, headers).await?;
+            self.response.exchange(stream, request, step).await?;
         if is_new {
             self.shared.dialer.speaks(version);
         }
         self.idle = stream.filter(|_| self.shared.keeps_alive);
         Ok(answer)
-    }
-}
-
-/// A response, and the connection over which it came.
-pub(super) struct Exchanged<'a> {
-    pub(super) answer: Answer<'a>,
-    /// The connection, if it can carry the next request.
-    pub(super) stream: Option<Stream>,
-    /// HTTP version of the response.
-    pub(super) version: &'static str,
-}
-
-/// Sends `request` over `stream`, and reads the response with `reader`, which has begun to read the
-/// response to this `step`. Returns the `headers` only if they are asked for.
-pub(super) async fn exchange<'a>(
-    stream: Stream,
-    request: Unsent<'_>,
-    reader: &'a mut Reader,
-    step: &Step,
-    headers: bool,
-) -> Result<Exchanged<'a>, Failure> {
-    let mut exchange = Exchange { stream, request, sending: Sending::Writes, reader, step };
-    let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
-    let Exchange { stream, sending, reader, .. } = exchange;
-    let Progress::Whole { body, keep_alive } = progress else {
-        // Unreachable: `poll` is ready only with a whole answer.
-        return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
-    };
-    let reader = &*reader;
-    let body = match body {
-        Some(range) => Body::Read(scratch, range),
-        None => Body::Kept(reader.kept()),
-    };
-    let head = Headers::Head(reader.head());
-    let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
-    let encoding = reader.is_encoded().then(encoded);
-    let headers = if headers { head } else { Headers::Unkept };
-    let answer = Answer { status: reader.status(), headers, body, encoding };
-    let stream = (keep_alive && sending == Sending::Sent).then_some(stream);
-    Ok(Exchanged { answer, stream, version: reader.version() })
-}
-
-/// A request in flight, until its answer is read.
-struct Exchange<'r, 'a> {
-    stream: Stream,
-    /// The part of the request that is still to be sent.
-    request: Unsent<'r>,
-    sending: Sending,
-    reader: &'a mut Reader,
-    step: &'r Step,
-}
-
-/// How far a request is sent.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sending {
-    /// Bytes are left to be written.
-    Writes,
-    /// All is written, and TLS may hold some of it back.
-    Flushes,
-    Sent,
-    /// The server accepts no more of the request. An answer may nevertheless arrive.
-    Broken,
-}
-
-impl Exchange<'_, '_> {
-    /// Sends and reads as much as possible. A server may answer before it has read the request.
-    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(Scratch, Progress), Failure>> {
-        self.send(context);
-        let mut scratch = Scratch::take();
-        loop {
-            let mut buffer = ReadBuf::new(&mut scratch);
-            let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
-            let length = buffer.filled().len();
-            let progress = match read {
-                Ok(()) if length == 0 => self.reader.end(),
-                Ok(()) => {
-                    self.reader.feed(&scratch[..length], |status| Keep::of(self.step, status))
-                }
-                Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Err(response::cut_off()),
-                Err(e) => Err(tls::of_exchange(&e)
-                    .unwrap_or_else(|| Failure::new(ErrorKind::Reset, e.to_string()))),
-            };
-            match progress {
-                Ok(Progress::Partial) => {}
-                Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
-                Err(failure) => return Poll::Ready(Err(failure)),
-            }
-        }
-    }
-
-    /// Sends as much of the request as the connection takes.
-    fn send(&mut self, context: &mut Context<'_>) {
-        while self.sending == Sending::Writes {
-            self.sending = match self.request.poll_send(&mut self.stream, context) {
-                Poll::Ready(Ok(())) if self.request.is_empty() => Sending::Flushes,
-                Poll::Ready(Ok(())) => Sending::Writes,
-                Poll::Ready(Err(_)) => Sending::Broken,
-                Poll::Pending => return,
-            };
-        }
-        if self.sending == Sending::Flushes {
-            self.sending = match Pin::new(&mut self.stream).poll_flush(context) {
-                Poll::Ready(Ok(())) => Sending::Sent,
-                Poll::Ready(Err(_)) => Sending::Broken,
-                Poll::Pending => return,
-            };
-        }
     }
 }

@@ -3,6 +3,7 @@
 use std::mem;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
 use bytes::Bytes;
 use h2::client::{ResponseFuture, SendRequest};
@@ -13,7 +14,9 @@ use http::response::Parts;
 use super::opening::STREAM_WINDOW;
 use super::request::Rendered;
 use super::wire::Line;
-use crate::engine::transport::{Failure, Keep};
+use crate::engine::check::expectations::is_expected;
+use crate::engine::stream::Meter;
+use crate::engine::transport::{Failure, Headers, Keep};
 use crate::scenario::Step;
 
 /// Number of body bytes after which a stream's flow-control window is opened again. Most bodies are
@@ -25,8 +28,12 @@ const RELEASE_AT: usize = STREAM_WINDOW as usize / 4;
 pub(super) struct Response {
     /// Status and headers; `None` before they have arrived.
     pub(super) head: Option<Parts>,
+    /// Time when the head was read; `None` if the whole response was there at once.
+    pub(super) first_byte: Option<Instant>,
     /// Number of body bytes.
     pub(super) received: u64,
+    /// Measures the streams; `None` before the first one.
+    pub(super) meter: Option<Box<Meter>>,
     /// The part of the body that is kept.
     pub(super) kept: Vec<u8>,
     /// Headers after the body; `None` for none.
@@ -60,8 +67,19 @@ pub(super) enum Broken {
 impl Response {
     /// Forgets the last response.
     pub(super) fn clear(&mut self) {
-        (self.head, self.received, self.trailers) = (None, 0, None);
+        (self.head, self.first_byte, self.received, self.trailers) = (None, None, 0, None);
         self.kept.clear();
+    }
+
+    /// Reads the events of the stream, if `step` expects one, from the next bytes of the body.
+    fn read_events(&mut self, step: &Step, chunk: &[u8]) {
+        if let (Some(expected), Some(head), Some(meter)) =
+            (&step.expect.stream, &self.head, &mut self.meter)
+            && is_expected(step, head.status.as_u16())
+        {
+            let headers = Headers::Map(&head.headers);
+            meter.read(expected, |name| headers.first(name), Instant::now(), chunk);
+        }
     }
 }
 
@@ -99,6 +117,19 @@ impl Exchange {
         response: &mut Response,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Broken>> {
+        let polled = self.advance(step, response, context);
+        if polled.is_pending() && response.head.is_some() {
+            response.first_byte.get_or_insert_with(Instant::now);
+        }
+        polled
+    }
+
+    fn advance(
+        &mut self,
+        step: &Step,
+        response: &mut Response,
+        context: &mut Context<'_>,
+    ) -> Poll<Result<(), Broken>> {
         loop {
             match &mut self.stage {
                 Stage::Head(future) => {
@@ -113,6 +144,7 @@ impl Exchange {
                 }
                 Stage::Body(body) => match ready!(body.poll_data(context)) {
                     Some(Ok(chunk)) => {
+                        response.read_events(step, &chunk);
                         response.received += chunk.len() as u64;
                         let room = self.keep.room(response.kept.len(), chunk.len());
                         let room = room.map_err(Broken::Other)?;

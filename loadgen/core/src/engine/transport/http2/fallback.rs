@@ -1,29 +1,30 @@
 //! A user's connection to a server that chose HTTP/1.1, although HTTP/2 was offered.
 
+use std::time::Instant;
+
 use http::header::HOST;
 
 use super::request::Rendered;
-use crate::engine::check::expectations::reads_headers;
-use crate::engine::transport::http1::{self, Exchanged, Reader, Unsent};
+use crate::engine::transport::http1::{Exchanged, Response, Unsent};
 use crate::engine::transport::stream::Stream;
 use crate::engine::transport::{Answer, Failure, Keep};
-use crate::measure::ErrorKind;
-use crate::scenario::{Method, Step};
+use crate::measure::{ErrorKind, StreamTimes};
+use crate::scenario::Step;
 
 /// The connection, with the buffers that its requests reuse.
 pub(super) struct Fallback {
     /// The open connection between two requests; `None` during a request, or if it cannot be reused.
     idle: Option<Stream>,
     request: Vec<u8>,
-    reader: Reader,
+    response: Response,
     /// HTTP version of the first response; `None` before it.
     version: Option<&'static str>,
 }
 
 impl Fallback {
     pub(super) fn new(stream: Stream) -> Self {
-        let (request, reader) = (Vec::new(), Reader::default());
-        Self { idle: Some(stream), request, reader, version: None }
+        let (request, response) = (Vec::new(), Response::default());
+        Self { idle: Some(stream), request, response, version: None }
     }
 
     /// Whether the connection can carry another request.
@@ -33,7 +34,17 @@ impl Fallback {
 
     /// Number of body bytes of the last response, even if it was cut short.
     pub(super) fn received(&self) -> u64 {
-        self.reader.bytes()
+        self.response.received()
+    }
+
+    /// Time when the first byte of the last response was read, if more reads followed.
+    pub(super) fn first_byte(&self) -> Option<Instant> {
+        self.response.first_byte()
+    }
+
+    /// Times of the events of the last stream.
+    pub(super) fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        self.response.stream_times()
     }
 
     /// Sends a request and reads the response. Also returns the HTTP version of the first response.
@@ -49,15 +60,13 @@ impl Fallback {
         };
         self.request.clear();
         write(request, &mut self.request);
-        self.reader.keep_at_least(least);
-        self.reader.begin(step.method == Method::HEAD);
-        let headers = least == Keep::Sample || reads_headers(step);
-        if headers {
-            self.reader.keep_head();
+        if least == Keep::Sample {
+            self.response.keep_samples();
         }
+        self.response.begin(step);
         let unsent = Unsent::new(&self.request);
         let Exchanged { answer, stream, version } =
-            http1::exchange(stream, unsent, &mut self.reader, step, headers).await?;
+            self.response.exchange(stream, unsent, step).await?;
         self.idle = stream;
         let first = self.version.replace(version).is_none().then_some(version);
         Ok((answer, first))

@@ -4,6 +4,7 @@ use std::future::poll_fn;
 use std::mem;
 use std::sync::Arc;
 use std::task::{Context, Poll};
+use std::time::Instant;
 
 use super::exchange::{Exchange, Response};
 use super::fallback::Fallback;
@@ -13,9 +14,10 @@ use super::shared::{Access, Client, Pool, Slot};
 use super::{Http2, Line};
 use crate::engine::check::expectations::reads_headers;
 use crate::engine::plan::Number;
+use crate::engine::stream::Meter;
 use crate::engine::transport::dialer::Sessions;
 use crate::engine::transport::{Answer, Body, Failure, Headers, Keep, encoding};
-use crate::measure::ErrorKind;
+use crate::measure::{ErrorKind, StreamTimes};
 use crate::scenario::{Data, Step};
 
 /// A user's access to its connection, with its current request and response.
@@ -79,6 +81,20 @@ impl<'a> Link<'a> {
         }
     }
 
+    pub fn first_byte(&self) -> Option<Instant> {
+        match &self.fallback {
+            Some(fallback) => fallback.first_byte(),
+            None => self.response.first_byte,
+        }
+    }
+
+    pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        match &self.fallback {
+            Some(fallback) => fallback.stream_times(),
+            None => self.response.meter.as_ref().map(|meter| meter.times()),
+        }
+    }
+
     /// Answers what the server sends on the user's own connection while the user waits, such as PING.
     pub fn tend(&mut self, context: &mut Context<'_>) {
         if let Way::Own(own) = &mut self.way {
@@ -91,6 +107,9 @@ impl<'a> Link<'a> {
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.response.clear();
+        if step.expect.stream.is_some() {
+            Meter::begin(&mut self.response.meter);
+        }
         if !self.is_connected() {
             // Boxed, so that users with a connection don't carry the memory for opening one.
             Box::pin(self.connect()).await?;
@@ -219,7 +238,9 @@ impl Drop for Flight<'_, '_> {
 
 impl Response {
     /// Returns the answer to `step`.
-    fn answer(&self, step: &Step, least: Keep) -> Result<Answer<'_>, Failure> {
+    fn answer(&mut self, step: &Step, least: Keep) -> Result<Answer<'_>, Failure> {
+        let events = step.expect.stream.as_ref().zip(self.meter.as_deref_mut());
+        let streamed = events.map(|(expected, meter)| meter.end(expected));
         let Some(head) = &self.head else {
             // Unreachable: an exchange ends only with a whole response.
             return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
@@ -231,6 +252,6 @@ impl Response {
             true => Headers::Map(&head.headers),
             false => Headers::Unkept,
         };
-        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding })
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding, streamed })
     }
 }

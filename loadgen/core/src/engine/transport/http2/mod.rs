@@ -44,11 +44,12 @@ pub struct Http2 {
     pool: Option<Pool>,
     /// Users' own connections that were opened before the start and are still unused, by their user's
     /// number within the process.
-    opened: Mutex<HashMap<u32, Early>>,
+    opened: Mutex<HashMap<u32, (Line, Sessions)>>,
 }
 
-/// A connection that was opened before the start, and the user's TLS sessions.
-type Early = (Line, Sessions);
+/// The number of a user within the process, with its connection and the sessions that its next
+/// connection can resume.
+type OfUser = (u32, (Line, Sessions));
 
 /// A user's own connection, in the version of HTTP that the server has chosen.
 enum Line {
@@ -100,7 +101,7 @@ impl Http2 {
     }
 
     /// Stores an opened connection for its user. Returns `false` if `opened` contains no connection.
-    fn keep(&self, opened: Option<Result<Option<(u32, Early)>, JoinError>>) -> bool {
+    fn keep(&self, opened: Option<Result<Option<OfUser>, JoinError>>) -> bool {
         let Some(Ok(Some((user, line)))) = opened else { return false };
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, line);
         true
@@ -138,7 +139,7 @@ impl Http2 {
     }
 
     /// Returns the connection opened for the user before the start; `None` if there is none.
-    fn take_opened(&self, user: Number) -> Option<Early> {
+    fn take_opened(&self, user: Number) -> Option<(Line, Sessions)> {
         self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local)
     }
 

@@ -5,6 +5,7 @@ mod counted;
 
 use std::error::Error;
 use std::sync::Arc;
+use std::time::Instant;
 use std::{io, mem};
 
 use bytes::Bytes;
@@ -18,9 +19,10 @@ use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
 use super::{Answer, Body, Failure, Headers, Keep, encoding, step_request, tls};
-use crate::engine::check::expectations::reads_headers;
+use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::plan::{Number, Plan};
-use crate::measure::{Connections, ErrorKind};
+use crate::engine::stream::Meter;
+use crate::measure::{Connections, ErrorKind, StreamTimes};
 use crate::scenario::{Data, Method, RenderError, Step};
 
 /// State shared by all users of this transport.
@@ -76,6 +78,10 @@ pub struct Link<'a> {
     answered: u64,
     request: Request,
     received: u64,
+    /// Time when the head of the last answer was read; `None` if none came.
+    headed: Option<Instant>,
+    /// Measures the streams; `None` before the first one.
+    meter: Option<Box<Meter>>,
     kept: Vec<u8>,
     /// Headers of the last answer, if they are kept.
     headers: HeaderMap,
@@ -101,6 +107,8 @@ impl<'a> Link<'a> {
             answered: 0,
             request: Request::default(),
             received: 0,
+            headed: None,
+            meter: None,
             kept: Vec::new(),
             headers: HeaderMap::new(),
             least: Keep::default(),
@@ -129,8 +137,17 @@ impl<'a> Link<'a> {
         self.received
     }
 
+    pub fn first_byte(&self) -> Option<Instant> {
+        self.headed
+    }
+
+    pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        self.meter.as_ref().map(|meter| meter.times())
+    }
+
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.received = 0;
+        self.headed = None;
         self.kept.clear();
         let client = match &self.client {
             Some(client) => client,
@@ -139,6 +156,8 @@ impl<'a> Link<'a> {
                 self.client.insert(client)
             }
         };
+        let mut stream =
+            step.expect.stream.as_ref().map(|stream| (stream, Meter::begin(&mut self.meter)));
         let mut builder = client.request(method(&step.method), &self.request.url);
         for (name, value) in &self.request.headers {
             builder = builder.header(name, value);
@@ -147,6 +166,7 @@ impl<'a> Link<'a> {
             builder = builder.body(body.clone());
         }
         let mut response = builder.send().await.map_err(|e| failure(&e))?;
+        self.headed = Some(Instant::now());
         let opened = self.opened.count();
         if opened > self.answered {
             self.answered = opened;
@@ -159,6 +179,10 @@ impl<'a> Link<'a> {
         let keep = Keep::of(step, status).max(self.least);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
             self.received += chunk.len() as u64;
+            if let Some((stream, meter)) = stream.as_mut().filter(|_| is_expected(step, status)) {
+                let headers = Headers::Map(response.headers());
+                meter.read(stream, |name| headers.first(name), Instant::now(), &chunk);
+            }
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
         }
@@ -168,7 +192,8 @@ impl<'a> Link<'a> {
             self.headers = mem::take(response.headers_mut());
             headers = Headers::Map(&self.headers);
         }
-        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding })
+        let streamed = stream.map(|(stream, meter)| meter.end(stream));
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding, streamed })
     }
 }
 

@@ -15,6 +15,7 @@ use crate::scenario::file::moment::{GIVEN, WHEN};
 use crate::scenario::file::multipart::CONTENTS as FIELD_CONTENTS;
 use crate::scenario::file::repeat;
 use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST};
+use crate::scenario::file::stream::FORMATS;
 
 /// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
@@ -133,7 +134,8 @@ fn path(method: &str) -> Schema {
 /// whose responses have no body.
 fn without_a_body() -> Value {
     let mut table = without(&["counters"]);
-    let mut expect = without(&OF_BODY);
+    let of_body: Vec<&str> = OF_BODY.into_iter().chain(["stream"]).collect();
+    let mut expect = without(&of_body);
     expect["properties"]["not"] = without(&OF_BODY);
     table["properties"]["expect"] = expect;
     table["properties"]["capture"] = json!({ "additionalProperties": without(&["json", "regex"]) });
@@ -230,6 +232,9 @@ fn pairs(about: &str) -> Schema {
     named(about, value.with("oneOf", vec![scalar, several]))
 }
 
+/// Regular expression of a range of sizes.
+const SIZES: &str = r"^\s*[<>]=?\s*[0-9]+\s*$";
+
 fn expect() -> Schema {
     let not = "Conditions of which the response must meet none.";
     let within = "Longest latency of an expected response, shorter than the timeout.";
@@ -247,8 +252,30 @@ fn expect() -> Schema {
             table(not, [body, regex, json, json_type, json_size, ("headers", expected_headers())]),
         ),
         ("within", duration(within)),
+        ("stream", stream()),
     ];
     table("Expected response.", keys)
+}
+
+fn stream() -> Schema {
+    let events = [
+        integer(0..=u64::MAX >> 1, "The number."),
+        matching(SIZES, "A range of numbers, such as \">= 1\"."),
+    ];
+    let about = "Expected number of events, without the end marker. Default: \">= 1\".";
+    let events = any(about).with("oneOf", events.map(Value::from).to_vec());
+    let regex = text("Regular expression that must have a match in the data.");
+    let forms = [
+        text("The whole data.").with("minLength", 1),
+        table("A part of the data.", [("regex", regex)]).requires(["regex"]),
+    ];
+    let end = any("Data of the event, or the line, that ends the stream.")
+        .with("oneOf", forms.map(Value::from).to_vec());
+    let format = "Server-sent events, or lines. Default: by the media type of the response.";
+    let keys = [("format", choice(&FORMATS, format)), ("events", events), ("end", end)];
+    let forms = [any("At least one event.").with("const", true), table("The events.", keys)];
+    any("Body that arrives as a stream of events, which are measured one by one.")
+        .with("oneOf", forms.map(Value::from).to_vec())
 }
 
 fn statuses() -> Schema {
@@ -267,7 +294,7 @@ fn conditions() -> [(&'static str, Schema); OF_BODY.len()] {
     };
     let size = [
         integer(0..=u64::MAX >> 1, "The size."),
-        matching(r"^\s*[<>]=?\s*[0-9]+\s*$", "A range of sizes, such as \">= 1\"."),
+        matching(SIZES, "A range of sizes, such as \">= 1\"."),
     ];
     let size = any("Size.").with("oneOf", size.map(Value::from).to_vec());
     let [body, regex, json, json_type, json_size] = OF_BODY;

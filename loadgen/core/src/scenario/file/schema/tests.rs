@@ -17,7 +17,7 @@ const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 /// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
 /// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
 /// two pointers, or two files.
-const TABLES: [(&[&str], &[&str]); 22] = [
+const TABLES: [(&[&str], &[&str]); 24] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http/properties/tls"], &["[http.tls]\n? = 1\n[[step]]\nget = '/'"]),
@@ -85,6 +85,16 @@ const TABLES: [(&[&str], &[&str]); 22] = [
             "/additionalProperties/oneOf/1"
         )],
         &["[[step]]\nget = '/'\nexpect = { not = { headers = { a = { regex = 'b', ? = 1 } } } }"],
+    ),
+    (
+        &["/properties/step/items/properties/expect/properties/stream/oneOf/1"],
+        &["[[step]]\nget = '/'\nexpect = { stream = { ? = 1 } }"],
+    ),
+    (
+        &[
+            "/properties/step/items/properties/expect/properties/stream/oneOf/1/properties/end/oneOf/1",
+        ],
+        &["[[step]]\nget = '/'\nexpect = { stream = { end = { regex = 'b', ? = 1 } } }"],
     ),
     (
         &["/properties/step/items/properties/capture/additionalProperties"],

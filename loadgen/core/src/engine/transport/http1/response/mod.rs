@@ -32,6 +32,8 @@ const MOST_TRAILERS: usize = 100;
 pub struct Reader {
     state: State,
     no_body: bool,
+    /// Number of interim responses (1xx) before the answer.
+    interim: u32,
     /// The incomplete head, chunk size line, chunk end or trailers, until the rest arrives.
     pending: Vec<u8>,
     minor: u8,
@@ -44,6 +46,8 @@ pub struct Reader {
     /// The body so far, if it arrived in more than one piece.
     kept: Vec<u8>,
     keep_head: bool,
+    /// Body bytes of the last input, if they are wanted apart.
+    fresh: Option<Vec<u8>>,
     /// Whether the body has a `content-encoding`, and something of it is kept.
     encoded: bool,
     /// The head, from its status line to its empty line, if it is to be kept or the body is encoded.
@@ -83,11 +87,13 @@ impl Reader {
     pub fn begin(&mut self, no_body: bool) {
         self.state = State::Head;
         self.no_body = no_body;
+        self.interim = 0;
         self.pending.clear();
         self.bytes = 0;
         self.keep = Keep::Nothing;
         self.kept.clear();
         self.keep_head = false;
+        self.fresh = None;
         self.encoded = false;
         // Frees a long body's memory, so that many users don't each retain as much.
         self.kept.shrink_to(super::scratch::SIZE / 4);
@@ -96,6 +102,17 @@ impl Reader {
     /// Keeps the head of the current response. Must be called after [`Self::begin`].
     pub fn keep_head(&mut self) {
         self.keep_head = true;
+    }
+
+    /// Makes the body bytes of each input available on their own, in [`Self::fresh`], until the
+    /// response ends. Must be called after [`Self::begin`].
+    pub fn keep_fresh(&mut self) {
+        self.fresh = Some(Vec::new());
+    }
+
+    /// Returns the body bytes of the last input.
+    pub fn fresh(&self) -> &[u8] {
+        self.fresh.as_deref().unwrap_or_default()
     }
 
     /// Sets the minimum to keep of each body from now on, also of bodies that nothing reads.
@@ -111,6 +128,13 @@ impl Reader {
     /// Returns whether the body that is kept has a `content-encoding`. If so, the head is kept, too.
     pub fn is_encoded(&self) -> bool {
         self.encoded
+    }
+
+    /// Returns the number of interim responses (1xx) so far, if a byte of the next response has been
+    /// read: of the answer, unless that one is interim, too.
+    pub fn begun(&self) -> Option<u32> {
+        let has_begun = self.state != State::Head || !self.pending.is_empty();
+        has_begun.then_some(self.interim)
     }
 
     /// Returns the HTTP version. Valid once the head is read.
@@ -136,6 +160,9 @@ impl Reader {
     /// Reads the next bytes of the response. Calls `keep` with the status
     /// code, to find out how much of the body to keep.
     pub fn feed(&mut self, input: &[u8], keep: impl Fn(u16) -> Keep) -> Result<Progress, Failure> {
+        if let Some(fresh) = &mut self.fresh {
+            fresh.clear();
+        }
         if self.pending.is_empty() {
             return self.advance(input, &keep);
         }
@@ -253,6 +280,8 @@ impl Reader {
                         Framing::Chunked => State::ChunkSize,
                         Framing::UntilClose => State::UntilClose,
                     };
+                } else {
+                    self.interim = self.interim.saturating_add(1);
                 }
                 Ok(Some(length))
             }
@@ -302,6 +331,9 @@ impl Reader {
     /// Counts the body bytes at `range` of `input`, and keeps as many as [`Keep`] says.
     fn take(&mut self, range: Range<usize>, input: &[u8], body: &mut Piece) -> Result<(), Failure> {
         self.bytes += range.len() as u64;
+        if let Some(fresh) = &mut self.fresh {
+            fresh.extend_from_slice(&input[range.clone()]);
+        }
         let held = self.kept.len() + body.0.as_ref().map_or(0, Range::len);
         let room = self.keep.room(held, range.len())?;
         let range = range.start..range.start + room;
