@@ -31,6 +31,10 @@ const STREAMS_AT_FIRST: usize = 100;
 const ABANDONED: usize = 1 << 16;
 const ABANDONED_FOR: Duration = Duration::from_secs(60);
 
+/// Number of requests after which a connection is replaced. It has numbers for 2^30 requests (RFC 9113,
+/// section 5.1.1); the rest is for those that users of a shared connection begin meanwhile.
+pub(super) const MOST_REQUESTS: u32 = (1 << 30) - (1 << 20);
+
 /// A connection that was opened.
 pub(super) enum Opened {
     Http2(Box<Http2>),

@@ -11,7 +11,7 @@ use h2::client::SendRequest;
 
 use super::exchange::{Exchange, Response};
 use super::failure::failure;
-use super::opening::{Connection, Http2};
+use super::opening::{Connection, Http2, MOST_REQUESTS};
 use super::request::Rendered;
 use super::wire::Line;
 use crate::engine::transport::{Failure, Keep};
@@ -25,6 +25,7 @@ pub(super) struct Own {
     line: Arc<Line>,
     /// Whether everything that had arrived was read a moment ago, by the same poll of the user's task.
     is_fresh: bool,
+    requests: u32,
     /// Whether a response has come over this connection.
     pub(super) has_answered: bool,
 }
@@ -32,7 +33,8 @@ pub(super) struct Own {
 impl Own {
     pub(super) fn new(opened: Http2) -> Self {
         let Http2 { connection, sender, line } = opened;
-        let mut own = Self { connection, sender, line, is_fresh: false, has_answered: false };
+        let mut own =
+            Self { connection, sender, line, is_fresh: false, requests: 0, has_answered: false };
         // Sends the settings. A closed connection is found before the first request.
         let _ = own.drive();
         own
@@ -58,15 +60,16 @@ impl Own {
         (self.is_fresh || self.drive().is_pending()) && self.is_open()
     }
 
-    /// Whether the server has neither closed the connection nor sent GOAWAY.
+    /// Whether the server has neither closed the connection nor sent GOAWAY, and stream numbers are left.
     fn is_open(&mut self) -> bool {
         let ready = self.sender.poll_ready(&mut Context::from_waker(Waker::noop()));
-        matches!(ready, Poll::Ready(Ok(())))
+        matches!(ready, Poll::Ready(Ok(()))) && self.requests < MOST_REQUESTS
     }
 
     /// Queues a request.
     pub(super) fn begin(&mut self, request: Rendered, least: Keep) -> Result<Exchange, Failure> {
         self.is_fresh = false;
+        self.requests += 1;
         let begun = Exchange::begin(&mut self.sender, request, least);
         begun.map_err(|e| failure(&e, &self.line))
     }

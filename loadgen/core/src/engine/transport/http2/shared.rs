@@ -3,7 +3,7 @@
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::exchange::{Exchange, Response};
 use super::failure::failure;
-use super::opening::{self, Connection, Http2, Opened};
+use super::opening::{self, Connection, Http2, MOST_REQUESTS, Opened};
 use super::request::Rendered;
 use super::wire::Line;
 use crate::engine::transport::dialer::{Dialer, Sessions};
@@ -61,7 +61,14 @@ pub(super) enum Access {
 pub(super) struct Client {
     sender: SendRequest<Bytes>,
     line: Arc<Line>,
-    has_answered: Arc<AtomicBool>,
+    usage: Arc<Usage>,
+}
+
+/// How much a connection was used, by all its users.
+#[derive(Default)]
+struct Usage {
+    requests: AtomicU32,
+    has_answered: AtomicBool,
 }
 
 impl Pool {
@@ -119,7 +126,7 @@ impl Slot {
             Ok(Opened::Http2(opened)) => {
                 let Http2 { connection, sender, line } = *opened;
                 pool.drive(connection);
-                let client = Client { sender, line, has_answered: Arc::default() };
+                let client = Client { sender, line, usage: Arc::default() };
                 Ok(Access::Shared(state.client.insert(client).clone()))
             }
             Ok(Opened::Http1(stream)) => Ok(Access::Http1(stream)),
@@ -129,21 +136,23 @@ impl Slot {
 }
 
 impl Client {
-    /// Whether the connection is neither closed nor about to be.
+    /// Whether the connection is neither closed nor about to be, and stream numbers are left.
     pub(super) fn is_open(&mut self) -> bool {
         let ready = self.sender.poll_ready(&mut Context::from_waker(Waker::noop()));
-        matches!(ready, Poll::Ready(Ok(())))
+        let requests = self.usage.requests.load(Ordering::Relaxed);
+        matches!(ready, Poll::Ready(Ok(()))) && requests < MOST_REQUESTS
     }
 
     /// Whether this is the first response over the connection.
     pub(super) fn is_first(&self) -> bool {
         // Read first, so that users rarely write to what they share.
-        !self.has_answered.load(Ordering::Relaxed)
-            && !self.has_answered.swap(true, Ordering::Relaxed)
+        let answered = &self.usage.has_answered;
+        !answered.load(Ordering::Relaxed) && !answered.swap(true, Ordering::Relaxed)
     }
 
     /// Queues a request.
     pub(super) fn begin(&mut self, request: Rendered, least: Keep) -> Result<Exchange, Failure> {
+        self.usage.requests.fetch_add(1, Ordering::Relaxed);
         let begun = Exchange::begin(&mut self.sender, request, least);
         begun.map_err(|e| failure(&e, &self.line))
     }
