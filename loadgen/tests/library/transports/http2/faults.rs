@@ -186,7 +186,7 @@ async fn a_server_without_http_2_is_named() {
         peer.half_close()
     });
     let came = one_user(&http1.url(), 2).await;
-    assert_eq!(came.errors(), [(ErrorKind::Protocol, 2)]);
+    assert_eq!(came.errors(), [(ErrorKind::Protocol, 2)], "{:?}", came.counts.examples);
     let said = came.message(ErrorKind::Protocol);
     assert!(said.contains("the server answers in HTTP/1.1: it does not speak HTTP/2"), "{said}");
 

@@ -14,6 +14,11 @@ use crate::engine::transport::{Failure, tls};
 /// would announce more than any client allows.
 const HTTP1: &[u8] = b"HTTP/";
 
+/// Number of bytes after which a task that reads lets other tasks run, and its own timeout. h2 handles
+/// all that has arrived at once, which a server that floods may prolong for ever. Tokio looks at timers
+/// only after 61 turns of tasks.
+const MOST_AT_ONCE: usize = 64 << 10;
+
 /// What the owner of a connection shares with the connection's stream.
 #[derive(Debug, Default)]
 pub(super) struct Line {
@@ -71,11 +76,13 @@ impl Line {
 pub(super) struct Wire<S> {
     stream: S,
     line: Arc<Line>,
+    /// Number of bytes read since the task last let others run.
+    read_at_once: usize,
 }
 
 impl<S> Wire<S> {
     pub(super) fn new(stream: S, line: Arc<Line>) -> Self {
-        Self { stream, line }
+        Self { stream, line, read_at_once: 0 }
     }
 }
 
@@ -98,8 +105,17 @@ impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.read_at_once >= MOST_AT_ONCE {
+            self.read_at_once = 0;
+            return self.poll(context, |_, context| {
+                context.waker().wake_by_ref();
+                Poll::Pending
+            });
+        }
         let before = buffer.filled().len();
         let read = self.poll(context, |stream, context| stream.poll_read(context, buffer));
+        let length = buffer.filled().len() - before;
+        self.read_at_once = if read.is_pending() { 0 } else { self.read_at_once + length };
         self.line.has_read(&buffer.filled()[before..]);
         if let Poll::Ready(Err(error)) = &read
             && let Some(fault) = tls::of_exchange(error)
