@@ -78,11 +78,14 @@ pub(super) struct Wire<S> {
     line: Arc<Line>,
     /// Number of bytes read since the task last let others run.
     read_at_once: usize,
+    /// Whether the server takes no more bytes. What it has sent may nevertheless be read, and tells why:
+    /// h2 would read nothing more after an error of a write.
+    is_deaf: bool,
 }
 
 impl<S> Wire<S> {
     pub(super) fn new(stream: S, line: Arc<Line>) -> Self {
-        Self { stream, line, read_at_once: 0 }
+        Self { stream, line, read_at_once: 0, is_deaf: false }
     }
 }
 
@@ -96,6 +99,19 @@ impl<S: Unpin> Wire<S> {
         let owner = self.line.owner.lock().unwrap_or_else(PoisonError::into_inner);
         let waker = owner.as_ref().unwrap_or(context.waker());
         poll(Pin::new(&mut self.stream), &mut Context::from_waker(waker))
+    }
+}
+
+impl<S> Wire<S> {
+    /// Turns an error of a write into the success `all`, and remembers that the server is deaf.
+    fn heard<T>(&mut self, written: Poll<io::Result<T>>, all: T) -> Poll<io::Result<T>> {
+        match written {
+            Poll::Ready(Err(_)) => {
+                self.is_deaf = true;
+                Poll::Ready(Ok(all))
+            }
+            other => other,
+        }
     }
 }
 
@@ -132,7 +148,11 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        self.poll(context, |stream, context| stream.poll_write(context, bytes))
+        if self.is_deaf {
+            return Poll::Ready(Ok(bytes.len()));
+        }
+        let written = self.poll(context, |stream, context| stream.poll_write(context, bytes));
+        self.heard(written, bytes.len())
     }
 
     fn poll_write_vectored(
@@ -141,10 +161,16 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         // The kernel takes a single piece for less in the other system call. Most requests are one.
-        match slices {
-            [only] => self.poll(context, |stream, context| stream.poll_write(context, only)),
-            _ => self.poll(context, |stream, context| stream.poll_write_vectored(context, slices)),
+        if let [only] = slices {
+            return self.poll_write(context, only);
         }
+        let length = slices.iter().map(|slice| slice.len()).sum();
+        if self.is_deaf {
+            return Poll::Ready(Ok(length));
+        }
+        let written =
+            self.poll(context, |stream, context| stream.poll_write_vectored(context, slices));
+        self.heard(written, length)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -152,7 +178,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll(context, |stream, context| stream.poll_flush(context))
+        let flushed = self.poll(context, |stream, context| stream.poll_flush(context));
+        self.heard(flushed, ())
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
