@@ -1,5 +1,5 @@
 //! Reads arbitrary bytes as a stream of events. No input may cause a panic, and the events must be the
-//! same in whatever pieces the stream comes.
+//! same in pieces of any size.
 
 #![no_main]
 

@@ -12,8 +12,9 @@ use crate::measure::{Latencies, Timeline};
 /// Interval between two samples: a fraction of the 5 ms within which the times of events are promised.
 const EVERY: Duration = Duration::from_millis(2);
 
-/// How late this process notices a kernel timer that has fired. The timer waits as the sockets do: for a
-/// CPU, for the thread that asks the kernel what is ready, and for the users that are ready before it. Samples are taken until this value is dropped.
+/// Delay with which this process notices a kernel timer that has fired. The timer waits as the sockets
+/// do: for a CPU, for the thread that asks the kernel what is ready, and for the users that are ready
+/// before it. Samples are taken until this value is dropped.
 #[derive(Debug, Default)]
 pub(super) struct ReadingLag {
     samples: Arc<Mutex<Latencies>>,

@@ -33,6 +33,7 @@ mod limits;
 mod load;
 mod load_level;
 mod method;
+mod metric;
 mod model;
 mod multipart;
 mod nearest;
@@ -68,6 +69,7 @@ pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
 pub use load_level::{LoadLevel, LoadLevelError};
 pub use method::Method;
+pub use metric::{Metric, Statistic, Timing, Used};
 pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
@@ -78,7 +80,7 @@ pub use sharing::{Sharing, TooFewStreams};
 pub use size_range::SizeRange;
 pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
-pub use threshold::{Comparison, Metric, Of, Statistic, Threshold, Timing, Used};
+pub use threshold::{Comparison, Of, Threshold};
 pub use tls::{Tls, TlsVersion};
 
 /// Reads and checks a scenario file for inspection, without environment

@@ -177,79 +177,56 @@ fn warned(warnings: &[Warning]) -> Markup {
     }
 }
 
-/// Shows whole iterations of each flow; nothing if each iteration has one request.
-fn iterations(targets: &[&TargetRecord]) -> Markup {
-    let rows = flows::rows(targets.iter().copied());
-    let columns = flows::HEADER.map(|name| if name.is_empty() { "Flow" } else { name });
-    let called = Called::Heading("iterations");
+/// Shows a table in a section of its own; nothing without rows. The first column, which has no name in
+/// `header`, is called `first`.
+fn tabled(
+    (id, title): (&str, &str),
+    first: &str,
+    header: &[&str],
+    legend: &str,
+    rows: &[Vec<String>],
+) -> Markup {
+    let columns: Vec<&str> =
+        header.iter().map(|name| if name.is_empty() { first } else { name }).collect();
     html! {
         @if !rows.is_empty() {
             section {
-                h2 id="iterations" { "Iterations" }
-                (table(&called, flows::LEGEND, &columns, &named_rows(&rows)))
+                h2 id=(id) { (title) }
+                (table(&Called::Heading(id), legend, &columns, &named_rows(rows)))
             }
         }
     }
+}
+
+/// Shows whole iterations of each flow; nothing if each iteration has one request.
+fn iterations(targets: &[&TargetRecord]) -> Markup {
+    let rows = flows::rows(targets.iter().copied());
+    tabled(("iterations", "Iterations"), "Flow", &flows::HEADER, flows::LEGEND, &rows)
 }
 
 /// Shows the events of streams; nothing without streams.
 fn streams(targets: &[&TargetRecord]) -> Markup {
     let rows = streams::rows(targets.iter().copied());
-    let columns = streams::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
-    let called = Called::Heading("streams");
-    html! {
-        @if !rows.is_empty() {
-            section {
-                h2 id="streams" { "Streams" }
-                (table(&called, streams::LEGEND, &columns, &named_rows(&rows)))
-            }
-        }
-    }
+    tabled(("streams", "Streams"), "Target", &streams::HEADER, streams::LEGEND, &rows)
 }
 
 /// Shows the times to the first byte; nothing if they tell no more than the latency.
 fn first_bytes(targets: &[&TargetRecord]) -> Markup {
     let rows = first_byte::rows(targets.iter().copied());
-    let columns = first_byte::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
-    let called = Called::Heading("ttfb");
-    html! {
-        @if !rows.is_empty() {
-            section {
-                h2 id="ttfb" { "Time to first byte" }
-                (table(&called, first_byte::LEGEND, &columns, &named_rows(&rows)))
-            }
-        }
-    }
+    let called = ("ttfb", "Time to first byte");
+    tabled(called, "Target", &first_byte::HEADER, first_byte::LEGEND, &rows)
 }
 
 /// Shows what PostgreSQL did; nothing if loadgen did not start PostgreSQL.
 fn database(targets: &[&TargetRecord]) -> Markup {
     let rows = postgres::rows(targets.iter().copied());
-    let columns = postgres::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
-    let called = Called::Heading("postgres");
-    html! {
-        @if !rows.is_empty() {
-            section {
-                h2 id="postgres" { "PostgreSQL" }
-                (table(&called, postgres::LEGEND, &columns, &named_rows(&rows)))
-            }
-        }
-    }
+    tabled(("postgres", "PostgreSQL"), "Target", &postgres::HEADER, postgres::LEGEND, &rows)
 }
 
-/// Returns a table of how long opening connections took; nothing if it cost little.
+/// Shows how long opening connections took; nothing if it cost little.
 fn opened(record: &RunRecord) -> Markup {
-    let rows = connections::rows(record);
-    let columns = connections::HEADER.map(|name| if name.is_empty() { "Target" } else { name });
-    let called = Called::Heading("connections");
-    html! {
-        @if !rows.is_empty() {
-            section {
-                h2 id="connections" { "Connections" }
-                (table(&called, &connections::legend(record), &columns, &named_rows(&rows)))
-            }
-        }
-    }
+    let (rows, legend) = (connections::rows(record), connections::legend(record));
+    tabled(("connections", "Connections"), "Target", &connections::HEADER, &legend, &rows)
 }
 
 /// Lists the sums of numbers that the answers reported, and the proofs, which compare the content

@@ -24,7 +24,7 @@ pub struct Meter {
     gaps_us: Vec<u32>,
 }
 
-/// What came of a stream.
+/// Result of reading a stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Streamed {
     /// Number of events before the end marker.
@@ -74,8 +74,8 @@ impl Meter {
         });
     }
 
-    /// Reads the end of the body, which ends its last line at the time of the last read. Returns what
-    /// came.
+    /// Reads the end of the body, which ends its last line at the time of the last read. Returns the
+    /// result.
     pub fn end(&mut self, stream: &ExpectedStream) -> Streamed {
         if let Some(at) = self.read {
             self.parse(stream, at, |parser, each| {

@@ -4,6 +4,7 @@
 //! does what they can't.
 
 mod addresses;
+mod ahead;
 mod connections;
 mod dialer;
 mod headers;
@@ -212,7 +213,7 @@ pub struct Answer<'a> {
     pub body: Body<'a>,
     /// Encoding of the body; `None` for a plain body, and for a body of which nothing is kept.
     pub encoding: Option<Box<Encoded>>,
-    /// What came of the stream; `None` if the step expects no stream. Empty for an unexpected status.
+    /// Result of reading the stream; `None` if the step expects no stream. Empty for an unexpected status.
     pub streamed: Option<Streamed>,
 }
 

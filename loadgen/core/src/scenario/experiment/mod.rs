@@ -17,8 +17,9 @@ use super::error::{Fault, count};
 use super::file;
 use super::limits::Limits;
 use super::load::Load;
+use super::metric::Metric;
 use super::model::Scenario;
-use super::threshold::{Comparison, Metric};
+use super::threshold::Comparison;
 
 /// Largest number of replicas of a target: of an arm, in `targets.toml`, and on the command line.
 pub const MOST_REPLICAS: u32 = 64;

@@ -6,8 +6,9 @@ use super::expect;
 use super::reader::{Faults, Value};
 use crate::scenario::error::Fault;
 use crate::scenario::flow::ITERATION;
+use crate::scenario::metric::{METRICS, Metric, Statistic};
 use crate::scenario::nearest::suggestion;
-use crate::scenario::threshold::{METRICS, Metric, Of, Statistic, Threshold, parse_condition};
+use crate::scenario::threshold::{Of, Threshold, parse_condition};
 
 /// Names to which thresholds can refer. A list is `None`, and the check of its names is skipped, if
 /// other faults make the names unknown.

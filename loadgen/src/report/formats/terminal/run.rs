@@ -33,18 +33,7 @@ use crate::text::{lay_out, paragraphs, wrap};
 pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
     let figures = match record.is_matrix() {
         true => matrix::table(record),
-        false => {
-            let all = [
-                table(record),
-                flows(record),
-                connections(record),
-                streams(record),
-                first_bytes(record),
-                efficiency(record),
-                postgres(record),
-            ];
-            all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
-        }
+        false => tables(record),
     };
     let sections = [
         wrap("", &headline(record)),
@@ -65,49 +54,28 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
     sections.join("\n")
 }
 
-/// Returns the table of whole iterations; empty if each iteration has one request.
-fn flows(record: &RunRecord) -> String {
-    let rows = flows::rows(ranked(record).into_iter().map(|(target, _)| target));
+/// Lays out a table with its legend; empty without rows.
+fn explained(header: &[&str], rows: &[Vec<String>], legend: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
-    lay_out(&flows::HEADER, &rows) + "\n" + &wrap(" ", flows::LEGEND)
+    lay_out(header, rows) + "\n" + &wrap(" ", legend)
 }
 
-/// Returns the table of the events of streams; empty without streams.
-fn streams(record: &RunRecord) -> String {
-    let rows = streams::rows(ranked(record).into_iter().map(|(target, _)| target));
-    if rows.is_empty() {
-        return String::new();
-    }
-    lay_out(&streams::HEADER, &rows) + "\n" + &wrap(" ", streams::LEGEND)
-}
-
-/// Returns the table of the times to the first byte; empty if they tell no more than the latency.
-fn first_bytes(record: &RunRecord) -> String {
-    let rows = first_byte::rows(ranked(record).into_iter().map(|(target, _)| target));
-    if rows.is_empty() {
-        return String::new();
-    }
-    lay_out(&first_byte::HEADER, &rows) + "\n" + &wrap(" ", first_byte::LEGEND)
-}
-
-/// Returns the table of how long opening connections took; empty if it cost little.
-fn connections(record: &RunRecord) -> String {
-    let rows = connections::rows(record);
-    if rows.is_empty() {
-        return String::new();
-    }
-    lay_out(&connections::HEADER, &rows) + "\n" + &wrap(" ", &connections::legend(record))
-}
-
-/// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.
-fn postgres(record: &RunRecord) -> String {
-    let rows = postgres::rows(ranked(record).into_iter().map(|(target, _)| target));
-    if rows.is_empty() {
-        return String::new();
-    }
-    lay_out(&postgres::HEADER, &rows) + "\n" + &wrap(" ", postgres::LEGEND)
+/// Returns the table of results, and those of what the scenario or the target has besides.
+fn tables(record: &RunRecord) -> String {
+    let targets = || ranked(record).into_iter().map(|(target, _)| target);
+    let opened = connections::rows(record);
+    let all = [
+        table(record),
+        explained(&flows::HEADER, &flows::rows(targets()), flows::LEGEND),
+        explained(&connections::HEADER, &opened, &connections::legend(record)),
+        explained(&streams::HEADER, &streams::rows(targets()), streams::LEGEND),
+        explained(&first_byte::HEADER, &first_byte::rows(targets()), first_byte::LEGEND),
+        efficiency(record),
+        explained(&postgres::HEADER, &postgres::rows(targets()), postgres::LEGEND),
+    ];
+    all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Returns the table of results: a row for each target, best first, each followed by its parts.
@@ -130,7 +98,7 @@ fn table(record: &RunRecord) -> String {
     }
     legend += parentheses(record);
     let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
-    lay_out(&HEADER, &rows) + "\n" + &wrap(" ", &legend)
+    explained(&HEADER, &rows, &legend)
 }
 
 const HEADER: [&str; 8] = ["", "requests/s", "errors", "p50", "p95", "p99", "max", "CPU"];
@@ -150,11 +118,8 @@ fn staged(record: &RunRecord) -> String {
             std::iter::once(format!("{indent}{name}")).chain(cells).collect()
         }));
     }
-    if rows.is_empty() {
-        return String::new();
-    }
     let header: Vec<&str> = std::iter::once("").chain(stages::HEADER).collect();
-    lay_out(&header, &rows) + "\n" + &wrap(" ", &stages::legend(record))
+    explained(&header, &rows, &stages::legend(record))
 }
 
 fn thresholds(record: &RunRecord) -> String {

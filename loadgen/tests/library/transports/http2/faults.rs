@@ -33,7 +33,7 @@ async fn fails(
     server.connections()
 }
 
-/// What a server does with a request on the stream with this number.
+/// Function with which a server treats a request on the stream with this number.
 type Treat = fn(&mut Peer, u32) -> io::Result<()>;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -52,7 +52,7 @@ pub struct Frame {
     pub payload: Vec<u8>,
 }
 
-/// What a server has seen.
+/// Counts of a server.
 #[derive(Default)]
 pub struct Seen {
     pub connections: AtomicUsize,
@@ -196,7 +196,7 @@ impl Peer {
         self.send(WINDOW_UPDATE, 0, stream, &by.to_be_bytes())
     }
 
-    /// Reads the next frame, whatever it is.
+    /// Reads the next frame of any kind.
     pub fn frame(&mut self) -> io::Result<Frame> {
         let mut head = [0; 9];
         self.stream.read_exact(&mut head)?;

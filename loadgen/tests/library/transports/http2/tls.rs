@@ -33,7 +33,7 @@ async fn http_2_is_used_if_the_server_chooses_it() {
     assert_eq!(seen(BOTH, ", connection = \"per-request\"").await, (60, http2));
 }
 
-/// In HTTP/1.1 each user needs a connection, whatever the scenario says of HTTP/2.
+/// In HTTP/1.1 each user needs a connection, also if the scenario shares those of HTTP/2.
 #[tokio::test(flavor = "multi_thread")]
 async fn users_fall_back_to_the_version_that_the_server_chooses() {
     let http1 = vec!["HTTP/1.1".to_owned()];

@@ -7,11 +7,9 @@ mod response;
 mod scratch;
 mod unsent;
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
-use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
 pub(super) use self::exchange::{Exchanged, Response};
@@ -21,16 +19,13 @@ pub use self::response::fuzzing::read_foreign;
 pub use self::response::{MOST_HEADERS, Progress, Reader};
 pub use self::scratch::Scratch;
 pub(super) use self::unsent::Unsent;
+use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
 use super::{Answer, Failure};
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, StreamTimes};
 use crate::scenario::{Data, RenderError, Reuse, Step};
-
-/// Number of connections opened concurrently before the start. Stays below the shortest usual
-/// backlog of a listening server (128).
-const AT_ONCE: usize = 100;
 
 /// State shared by all users: how connections are opened, and the constant parts of each request.
 pub struct Http1 {
@@ -39,9 +34,7 @@ pub struct Http1 {
     keeps_alive: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
-    /// Connections opened before the start and still unused, by
-    /// their user's number within the process.
-    opened: Mutex<HashMap<u32, Connection>>,
+    opened: Ahead<Connection>,
     messages: Vec<Message>,
 }
 
@@ -56,7 +49,7 @@ impl Http1 {
         let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url, !keeps_alive)).collect();
-        Ok(Self { dialer, keeps_alive, share: plan.share, opened: Mutex::default(), messages })
+        Ok(Self { dialer, keeps_alive, share: plan.share, opened: Ahead::default(), messages })
     }
 
     /// Opens the first connection of each of these users. Stops at the first error: the remaining
@@ -65,33 +58,20 @@ impl Http1 {
         if !self.keeps_alive || self.dialer.find().await.is_err() {
             return;
         }
-        let mut opening = JoinSet::new();
-        for user in users {
-            if opening.len() >= AT_ONCE && !self.keep(opening.join_next().await) {
-                return;
-            }
+        let connect = |user: Number| {
             let dialer = self.dialer.clone();
-            opening.spawn(async move {
+            async move {
                 let mut sessions = Sessions::default();
                 let stream = dialer.connect(user.global, &mut sessions).await;
-                stream.ok().map(|stream| (user.local, (stream, sessions)))
-            });
-        }
-        while self.keep(opening.join_next().await) {}
-    }
-
-    /// Stores an opened connection for its user. Returns `false`
-    /// if `opened` contains no connection.
-    fn keep(&self, opened: Option<Result<Option<(u32, Connection)>, JoinError>>) -> bool {
-        let Some(Ok(Some((user, connection)))) = opened else { return false };
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, connection);
-        true
+                stream.ok().map(|stream| (stream, sessions))
+            }
+        };
+        self.opened.open(users, connect).await;
     }
 
     /// Returns the connection opened for the user before the start, or a new one.
     async fn connection(&self, user: u32, sessions: &mut Sessions) -> Result<Stream, Failure> {
-        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user);
-        if let Some((mut stream, of_user)) = opened {
+        if let Some((mut stream, of_user)) = self.opened.take(user) {
             *sessions = of_user;
             if stream.is_quiet() {
                 return Ok(stream);

@@ -10,10 +10,9 @@ mod request;
 mod shared;
 mod wire;
 
-use std::collections::{BTreeSet, HashMap};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeSet;
+use std::sync::Arc;
 
-use tokio::task::{JoinError, JoinSet};
 use url::Url;
 
 pub use self::link::Link;
@@ -22,15 +21,12 @@ use self::own::Own;
 use self::request::Message;
 use self::shared::{Access, Pool, Slot};
 use super::Failure;
+use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::Connections;
 use crate::scenario::Reuse;
-
-/// Number of connections opened concurrently before the start. Stays below the shortest usual
-/// backlog of a listening server (128).
-const AT_ONCE: usize = 100;
 
 /// State shared by all users: how connections are opened, and the constant parts of each request.
 pub struct Http2 {
@@ -42,14 +38,12 @@ pub struct Http2 {
     messages: Vec<Message>,
     /// The connections that users share; `None` if each user has its own.
     pool: Option<Pool>,
-    /// Users' own connections that were opened before the start and are still unused, by their user's
-    /// number within the process.
-    opened: Mutex<HashMap<u32, (Line, Sessions)>>,
+    /// Users' own connections that were opened before the start.
+    opened: Ahead<OfUser>,
 }
 
-/// The number of a user within the process, with its connection and the sessions that its next
-/// connection can resume.
-type OfUser = (u32, (Line, Sessions));
+/// A user's connection, and the sessions that its next connection can resume.
+type OfUser = (Line, Sessions);
 
 /// A user's own connection, in the version of HTTP that the server has chosen.
 enum Line {
@@ -68,7 +62,7 @@ impl Http2 {
         let pool = plan.share.connections(http.sharing, plan.scenario.load.users)?;
         let pool = pool.map(|connections| Pool::new(connections, http.sharing.streams));
         let keeps_alive = http.connection == Reuse::KeepAlive;
-        let opened = Mutex::default();
+        let opened = Ahead::default();
         Ok(Self { dialer, keeps_alive, share: plan.share, messages, pool, opened })
     }
 
@@ -85,26 +79,15 @@ impl Http2 {
     }
 
     async fn open_own(&self, users: impl Iterator<Item = Number>) {
-        let mut opening = JoinSet::new();
-        for user in users {
-            if opening.len() >= AT_ONCE && !self.keep(opening.join_next().await) {
-                return;
-            }
+        let connect = |user: Number| {
             let dialer = self.dialer.clone();
-            opening.spawn(async move {
+            async move {
                 let mut sessions = Sessions::default();
                 let line = Line::open(&dialer, user.global, &mut sessions).await;
-                line.ok().map(|line| (user.local, (line, sessions)))
-            });
-        }
-        while self.keep(opening.join_next().await) {}
-    }
-
-    /// Stores an opened connection for its user. Returns `false` if `opened` contains no connection.
-    fn keep(&self, opened: Option<Result<Option<OfUser>, JoinError>>) -> bool {
-        let Some(Ok(Some((user, line)))) = opened else { return false };
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).insert(user, line);
-        true
+                line.ok().map(|line| (line, sessions))
+            }
+        };
+        self.opened.open(users, connect).await;
     }
 
     /// Opens the connections one after another: they are few. If the server chooses HTTP/1.1, opens a
@@ -120,7 +103,7 @@ impl Http2 {
                 Ok(Access::Shared(_)) => {}
                 Ok(Access::Http1(stream)) => {
                     let line = (Line::Http1(stream), Sessions::default());
-                    self.keep(Some(Ok::<_, JoinError>(Some((user.local, line)))));
+                    self.opened.insert(user.local, line);
                     return self.open_own(users).await;
                 }
                 Err(_) => return,
@@ -130,7 +113,7 @@ impl Http2 {
 
     /// Returns a client of a shared connection, which is opened first if it is not open.
     async fn client(&self, pool: &Pool, slot: &Slot, user: Number) -> Result<Access, Failure> {
-        if let Some((Line::Http1(mut stream), _)) = self.take_opened(user)
+        if let Some((Line::Http1(mut stream), _)) = self.opened.take(user.local)
             && stream.is_quiet()
         {
             return Ok(Access::Http1(stream));
@@ -138,14 +121,9 @@ impl Http2 {
         slot.client(pool, &self.dialer, self.share.number(slot.number).global).await
     }
 
-    /// Returns the connection opened for the user before the start; `None` if there is none.
-    fn take_opened(&self, user: Number) -> Option<(Line, Sessions)> {
-        self.opened.lock().unwrap_or_else(PoisonError::into_inner).remove(&user.local)
-    }
-
     /// Returns the connection opened for the user before the start, or a new one.
     async fn own(&self, user: Number, sessions: &mut Sessions) -> Result<Line, Failure> {
-        if let Some((mut line, of_user)) = self.take_opened(user) {
+        if let Some((mut line, of_user)) = self.opened.take(user.local) {
             *sessions = of_user;
             if line.is_quiet() {
                 return Ok(line);

@@ -49,7 +49,7 @@ struct State {
     sessions: Sessions,
 }
 
-/// What a user gets from a slot.
+/// Connection that a slot gives to a user.
 pub(super) enum Access {
     Shared(Client),
     /// The server has chosen HTTP/1.1, where each user has a connection.

@@ -19,7 +19,7 @@ const HTTP1: &[u8] = b"HTTP/";
 /// only after 61 turns of tasks.
 const MOST_AT_ONCE: usize = 64 << 10;
 
-/// What the owner of a connection shares with the connection's stream.
+/// State shared by a connection's owner and the connection's stream.
 #[derive(Debug, Default)]
 pub(super) struct Line {
     /// The task to wake when the stream is ready; `None` wakes the task that polls the stream.
@@ -29,7 +29,7 @@ pub(super) struct Line {
     fault: OnceLock<Failure>,
 }
 
-/// What a server has sent so far, as values of `Line::begun`.
+/// Values of `Line::begun`: the first bytes that a server has sent.
 mod begun {
     pub(super) const NOTHING: u8 = 0;
     pub(super) const FRAMES: u8 = 1;

@@ -3,8 +3,8 @@
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{Arm, CapacitySettings};
 use crate::scenario::file::reader::{Faults, Table, Value};
+use crate::scenario::metric::parse_percentage;
 use crate::scenario::overrides::MOST_USERS;
-use crate::scenario::threshold::parse_percentage;
 
 /// Reads `capacity`. Keys that it lacks have the values of `defaults`.
 pub(super) fn read(

@@ -4,7 +4,8 @@ use super::{find_arm, take_group, take_metric};
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{Claim, Group, Statement};
 use crate::scenario::file::reader::{Faults, Table, Value};
-use crate::scenario::threshold::{Metric, parse_condition, parse_percentage};
+use crate::scenario::metric::{Metric, parse_percentage};
+use crate::scenario::threshold::parse_condition;
 
 /// Keys that hold the statement of a claim, each for one kind of statement.
 const STATEMENTS: [&str; 4] = ["order", "ratio", "equal", "arm"];

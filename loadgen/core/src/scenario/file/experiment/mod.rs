@@ -13,8 +13,8 @@ use super::reader::{Faults, Table, Value};
 use super::syntax_fault;
 use crate::scenario::error::Fault;
 use crate::scenario::experiment::{ExperimentFile, Group, Known, Source};
+use crate::scenario::metric::{Metric, Used};
 use crate::scenario::nearest::suggestion;
-use crate::scenario::threshold::{Metric, Used};
 
 /// Metrics that figures and claims can name: those that each round has.
 const METRICS: [&str; 15] = [

@@ -3,7 +3,7 @@
 use super::{find_arm, take_group, take_metric, take_required};
 use crate::scenario::experiment::{Group, Published};
 use crate::scenario::file::reader::{Faults, Value};
-use crate::scenario::threshold::Metric;
+use crate::scenario::metric::Metric;
 
 pub(super) fn read_all(
     value: &Value<'_>,

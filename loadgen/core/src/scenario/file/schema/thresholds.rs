@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::kinds::{DURATION, Schema, matching, table};
-use crate::scenario::threshold::{METRICS, Metric, Statistic, Timing};
+use crate::scenario::metric::{METRICS, Metric, Statistic, Timing};
 
 /// Regular expression for a number as Rust's parser reads numbers, with `_` allowed anywhere.
 const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
