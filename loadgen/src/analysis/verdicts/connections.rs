@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::measure::{AddressRecord, Connections};
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
-use crate::scenario::{HttpVersion, Reuse, Scenario};
+use crate::scenario::{Action, HttpVersion, Reuse, Scenario, Step};
 use crate::text::counted;
 
 /// Returns all verdicts on a target's connections.
@@ -16,21 +16,33 @@ pub(super) fn connections(
     let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
     rounds.for_each(|round| all.merge(&round.counts));
     let more = match scenario.http.connection {
-        Reuse::KeepAlive => more_than_users(target, record),
+        Reuse::KeepAlive => more_than_users(target, record, scenario),
         Reuse::PerRequest => None,
     };
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target))
 }
 
-/// Returns a verdict if more connections were opened in a round than the round had users.
-fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+/// Returns a verdict if more connections were opened in a round than the round had users. Users with a
+/// WebSocket have a second connection, if they send HTTP requests, too.
+fn more_than_users(
+    target: &TargetRecord,
+    record: &RunRecord,
+    scenario: &Scenario,
+) -> Option<Verdict> {
+    let connects = |step: &Step| step.action == Action::Connect;
+    let start = scenario.start_steps();
+    if scenario.steps.iter().enumerate().any(|(at, step)| connects(step) && !start.contains(&at)) {
+        // Iterations open WebSockets as often as they are told to.
+        return None;
+    }
+    let of_user = u64::from(scenario.uses_http()) + u64::from(scenario.uses_websocket());
     let most_users = |round: &RoundRecord| {
         let changed = round.changes.iter().filter_map(|change| change.users);
         changed.chain([round.users_planned]).max().unwrap_or_default()
     };
     let more = target.rounds.iter().filter_map(|round| {
         let (opened, users) = (round.connections.as_ref()?.counts.opened, most_users(round));
-        (opened > u64::from(users)).then_some((opened, users))
+        (opened > u64::from(users) * of_user).then_some((opened, users))
     });
     let more: Vec<(u64, u32)> = more.collect();
     let (opened, users) = more.iter().max()?;
@@ -40,8 +52,16 @@ fn more_than_users(target: &TargetRecord, record: &RunRecord) -> Option<Verdict>
     };
     let (opened, users) = (counted(*opened, "connection"), counted((*users).into(), "user"));
     let message = format!("{opened} were opened for {users}{round}");
-    let advice = "users connect again after the server closes a connection, after a failed request, and for \
-                  redirects to other servers: latencies include the time to connect";
+    let advice = match scenario.uses_websocket() {
+        false => {
+            "users connect again after the server closes a connection, after a failed request, and for \
+             redirects to other servers: latencies include the time to connect"
+        }
+        true => {
+            "users have one connection for their WebSocket and one for HTTP requests, and connect again \
+             after the server closes a connection and after a failed request"
+        }
+    };
     Some(verdict(target, VerdictKind::MoreConnections, message, advice))
 }
 
@@ -143,6 +163,16 @@ mod tests {
         assert_eq!(said(vec![changed], ""), [""; 0]);
         let each = "http = { connection = \"per-request\" }";
         assert_eq!(said(vec![round(100, 9_000, "HTTP/1.1")], each), [""; 0]);
+    }
+
+    #[test]
+    fn a_websocket_is_a_second_connection() {
+        let open = "[[step]]\nwebsocket = \"/\"\n";
+        let start = format!("{open}when = \"start\"");
+        assert_eq!(said(vec![round(100, 200, "HTTP/1.1")], &start), [""; 0]);
+        let more = "201 connections were opened for 100 users";
+        assert_eq!(said(vec![round(100, 201, "HTTP/1.1")], &start), [more]);
+        assert_eq!(said(vec![round(100, 9_000, "HTTP/1.1")], open), [""; 0]);
     }
 
     #[test]

@@ -100,6 +100,15 @@ impl Check {
             .inspect_err(|_| counters.clear())
     }
 
+    /// Returns whether a step with a WebSocket ends not with this message but with a later one: the message
+    /// lacks what the step expects, and has nothing of what must not come.
+    #[must_use]
+    pub fn passes_over(&self, answer: &Answer<'_>) -> bool {
+        self.step.action.ends_with_message()
+            && self.hold(answer, &mut Vec::new()).is_err()
+            && self.conditions.is_other(&answer.body)
+    }
+
     fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
         if is_expected(&self.step, answer.status) {
             return Ok(());
@@ -109,7 +118,7 @@ impl Check {
             301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
             _ => "",
         };
-        let got = format!("{}{redirect}: {}", answer.status, shown(&answer.beginning()));
+        let got = format!("{}{redirect}: {}", answer.status, answer.shown());
         Err(Wrong { kind: ErrorKind::Status, expected, got })
     }
 
@@ -162,6 +171,14 @@ impl Check {
             }
         }
         Ok(())
+    }
+}
+
+impl Answer<'_> {
+    /// Returns the beginning of the body on one line, for an error message.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        shown(&self.beginning())
     }
 }
 

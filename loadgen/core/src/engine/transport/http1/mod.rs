@@ -4,6 +4,7 @@ mod request;
 mod response;
 mod scratch;
 mod unsent;
+mod upgrade;
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -24,12 +25,13 @@ pub use self::scratch::Scratch;
 use self::unsent::Unsent;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
+use super::websocket::{self, Slot};
 use super::{Answer, Body, Failure, Headers, Keep, tls};
 use crate::engine::check::expectations::reads_headers;
 use crate::engine::content_encoding::Encoded;
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, ErrorKind};
-use crate::scenario::{Data, Method, RenderError, Reuse, Step};
+use crate::scenario::{Action, Data, Method, Reuse, Step};
 
 /// Number of connections opened concurrently before the start. Stays below the shortest usual
 /// backlog of a listening server (128).
@@ -40,12 +42,16 @@ pub struct Http1 {
     dialer: Arc<Dialer>,
     /// Whether the next request of a user uses the same connection.
     keeps_alive: bool,
+    /// Whether users have a connection for HTTP requests, to be opened before the start.
+    opens: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
     /// Connections opened before the start and still unused, by
     /// their user's number within the process.
     opened: Mutex<HashMap<u32, Connection>>,
     messages: Vec<Message>,
+    /// Messages over WebSockets; `None` if the scenario uses no WebSocket.
+    sockets: Option<Box<websocket::Messages>>,
 }
 
 /// A user's connection, and the sessions that its next connection can resume.
@@ -59,13 +65,17 @@ impl Http1 {
         let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url, !keeps_alive)).collect();
-        Ok(Self { dialer, keeps_alive, share: plan.share, opened: Mutex::default(), messages })
+        let sockets = websocket::Messages::of(&plan.scenario);
+        // Each WebSocket opens a connection of its own.
+        let opens = keeps_alive && plan.scenario.uses_http();
+        let (share, opened) = (plan.share, Mutex::default());
+        Ok(Self { dialer, keeps_alive, opens, share, opened, messages, sockets })
     }
 
     /// Opens the first connection of each of these users. Stops at the first error: the remaining
     /// users connect when they send, and count the error.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
-        if !self.keeps_alive || self.dialer.find().await.is_err() {
+        if !self.opens || self.dialer.find().await.is_err() {
             return;
         }
         let mut opening = JoinSet::new();
@@ -124,6 +134,8 @@ pub struct Link<'a> {
     /// Whether all headers are kept, also those that nothing reads.
     samples: bool,
     reader: Reader,
+    /// The user's WebSocket; `None` if the scenario uses none.
+    socket: Option<Arc<Slot>>,
 }
 
 impl<'a> Link<'a> {
@@ -137,13 +149,24 @@ impl<'a> Link<'a> {
             index: 0,
             samples: false,
             reader: Reader::default(),
+            socket: shared.sockets.as_ref().map(|all| Arc::new(Slot::new(all.keeps))),
         }
     }
 
-    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        if let Some(all) = &self.shared.sockets
+            && let Some(outgoing) = all.get(index)
+        {
+            return self.prepare(outgoing, data);
+        }
         // A scenario has far fewer steps than `u32::MAX`.
         self.index = u32::try_from(index).unwrap_or(u32::MAX);
-        self.shared.messages[index].render(data, &mut self.buffers)
+        Ok(self.shared.messages[index].render(data, &mut self.buffers)?)
+    }
+
+    /// Returns the place of the user's WebSocket; `None` if the scenario uses none.
+    pub fn socket(&self) -> Option<&Arc<Slot>> {
+        self.socket.as_ref()
     }
 
     pub fn keep_samples(&mut self) {
@@ -151,11 +174,21 @@ impl<'a> Link<'a> {
         self.reader.keep_at_least(Keep::Sample);
     }
 
-    pub fn received(&self) -> u64 {
-        self.reader.bytes()
+    /// Number of bytes of the body or of the message that `step` has read last.
+    pub fn received(&self, step: &Step) -> u64 {
+        match &self.socket {
+            Some(socket) if step.action.needs_socket() => socket.received(),
+            _ => self.reader.bytes(),
+        }
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        // Boxed, so that users without a WebSocket don't carry the memory for it.
+        match step.action {
+            Action::Request => {}
+            Action::Connect => return Box::pin(self.upgrade(step)).await,
+            _ => return Box::pin(self.converse(step)).await,
+        }
         self.reader.begin(step.method == Method::HEAD);
         let headers = self.samples || reads_headers(step);
         if headers {
@@ -245,6 +278,7 @@ impl Exchange<'_> {
             }
         }
     }
+
     /// Sends as much of the request as the connection takes.
     fn send(&mut self, context: &mut Context<'_>) {
         while self.sending == Sending::Writes {
