@@ -47,3 +47,4 @@ mod unlike;
 mod unused;
 mod url;
 mod verification;
+mod websocket;

@@ -13,3 +13,4 @@ mod framing;
 mod requests;
 mod server;
 mod tls;
+mod websocket;

@@ -18,7 +18,7 @@ use self::known::Known;
 use super::content_encoding::Undecodable;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Step};
+use crate::scenario::{Action, Data, Step};
 
 /// Difference between a step's expectation and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,6 +115,9 @@ impl Check {
         }
         let expected = format!("status {}", self.step.expect.status);
         let redirect = match answer.status {
+            301 | 302 | 303 | 307 | 308 if self.step.action == Action::Connect => {
+                ", a redirect, which an opening handshake does not follow"
+            }
             301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
             _ => "",
         };

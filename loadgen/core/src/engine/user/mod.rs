@@ -129,7 +129,7 @@ impl<'a> User<'a> {
     async fn iterations(&mut self) {
         let gate: &'a Gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        while self.has_socket().await
+        while self.has_socket(begun).await
             && let Some(admitted) =
                 gate.admit(&mut self.visitor, begun, self.now, &mut self.alarm).await
         {

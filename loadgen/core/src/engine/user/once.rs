@@ -57,12 +57,13 @@ impl User<'_> {
         false
     }
 
-    /// Sends the start steps again if they open a WebSocket that is lost. Returns `false` if the user
-    /// must not begin another iteration.
-    pub(super) async fn has_socket(&mut self) -> bool {
+    /// Sends the start steps again if they open a WebSocket that is lost, and another iteration may
+    /// follow the `begun` ones. Returns `false` if the user must not begin another iteration.
+    pub(super) async fn has_socket(&mut self, begun: u64) -> bool {
         let Some(socket) = self.link.socket() else { return true };
         let scenario = &self.shared.plan.scenario;
-        if !socket.is_lost() || !scenario.connects_at_start() {
+        let is_last = self.shared.gate.has_none_left(begun);
+        if !socket.is_lost() || !scenario.connects_at_start() || is_last {
             return true;
         }
         Box::pin(self.start(scenario.start_steps())).await

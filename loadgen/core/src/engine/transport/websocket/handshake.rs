@@ -95,11 +95,16 @@ mod tests {
                 fault("", right, "sec-websocket-protocol: chat\r\n"),
                 fault(chat, right, ""),
                 fault(chat, right, "sec-websocket-protocol: superchat\r\n"),
-                fault("", right, "upgrade: h2c\r\n").or(Some("a second protocol is allowed".into())),
             ]
             .map(Option::unwrap)
             .join("\n"),
-            @""
+            @r#"
+        protocol: the opening handshake failed: `sec-websocket-accept` does not belong to the key of the request
+        protocol: the opening handshake failed: the server uses an extension that was not offered
+        protocol: the opening handshake failed: the server chose the subprotocol "chat", which was not offered
+        protocol: the opening handshake failed: the server does not speak the subprotocol "chat"
+        protocol: the opening handshake failed: the server chose the subprotocol "superchat", which was not offered
+        "#
         );
     }
 
