@@ -52,6 +52,10 @@ pub enum Transport {
 }
 
 /// Sends the requests of one user.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all users have the larger one, and boxes would cost each request a pointer"
+)]
 pub enum Link<'a> {
     /// The user's own connection.
     Http1(http1::Link<'a>),
