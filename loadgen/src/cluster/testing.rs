@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use crate::engine::{Plan, Share};
 use crate::scenario::{
-    Assign, Condition, Existing, Expect, Flow, Http, ITERATION, Load, Method, Model, OnError,
-    Repeat, Rows, Scenario, Step, Template, Until, When,
+    Action, Assign, Condition, Existing, Expect, Flow, Http, ITERATION, Load, Method, Model,
+    OnError, Repeat, Rows, Scenario, Step, Template, Until, When,
 };
 
 /// Returns a file of `rows` rows with one column. Each cell has `bytes`
@@ -28,6 +28,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
     let step = Step {
         name: "root".to_owned(),
         when: When::default(),
+        action: Action::Request,
         method: Method::GET,
         path: Template::literal("/"),
         headers: vec![("accept".to_owned(), Template::literal("*/*"))],

@@ -8,7 +8,7 @@ use url::Url;
 
 use super::command_line::SECRET;
 use crate::record::{SENT_FORM, SentRecord};
-use crate::scenario::{Body, Part, Rows, Scenario, Step};
+use crate::scenario::{Action, Body, Part, Rows, Scenario, Step};
 
 /// Returns digests of the requests that a scenario sends. The digests do not depend on the target.
 pub(super) fn sent(scenario: &Scenario) -> SentRecord {
@@ -48,7 +48,9 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
         .collect();
     headers.sort_unstable();
     let body = step.body.as_ref().map(|body| (&body.content_type, content(body)));
-    BTreeMap::from(
+    // Requests have no part of this name, so that their digests are those of earlier versions.
+    let of_socket = (step.action != Action::Request).then(|| ("action", digest(&step.action)));
+    BTreeMap::from_iter(
         [
             ("method", digest(&step.method)),
             ("path", digest(&step.path.to_string())),
@@ -62,6 +64,8 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
             ("when", digest(&(step.when, &step.given))),
             ("repeat", digest(&step.repeat)),
         ]
+        .into_iter()
+        .chain(of_socket)
         .map(|(part, digest)| (part.to_owned(), digest)),
     )
 }
@@ -152,6 +156,17 @@ mod tests {
         assert_eq!(to("[[step]]", "on_error = \"continue\"\n[[step]]"), ["on_error"]);
         assert_eq!(to("[[step]]", "http = { cookies = true }\n[[step]]"), ["http"]);
         assert_eq!(changed(STEP, &format!("{STEP}\ntimeout = \"7s\"")), ["timeout"]);
+    }
+
+    #[test]
+    fn a_use_of_a_websocket_is_a_part() {
+        let text = |send: &str| {
+            format!("[[step]]\nwebsocket = \"/\"\n[[step]]\nname = \"a\"\nsend = {{ {send} }}")
+        };
+        let to = |send: &str| changed(&text("text = \"x\""), &text(send));
+        assert_eq!(to("text = \"x\", reply = true"), [""; 0]);
+        assert_eq!(to("text = \"x\", reply = false"), ["action"]);
+        assert_eq!(to("text = \"y\""), ["body"]);
     }
 
     #[test]

@@ -48,3 +48,4 @@ mod unlike;
 mod unused;
 mod url;
 mod verification;
+mod websocket;

@@ -134,6 +134,13 @@ impl Gate {
         self.end.is_spent()
     }
 
+    /// Whether a user that has begun `begun` counted iterations finds none left to begin.
+    #[must_use]
+    pub(super) fn has_none_left(&self, begun: u64) -> bool {
+        self.per_user.is_some_and(|each| begun >= each)
+            || self.shared.as_ref().is_some_and(|left| left.load(Ordering::Relaxed) == 0)
+    }
+
     /// Waits until `user` may begin another iteration. Returns `None` if no iteration
     /// is left for the user. `begun` is the number of counted iterations that the user
     /// has begun, and `now` the user's last clock reading.

@@ -126,11 +126,19 @@ impl TrialUser<'_> {
 impl Tried {
     fn shown(step: &Step, base_url: &str, data: &mut Data) -> Self {
         // Rendered in the same order as in transports.
-        let request = format!("{} {base_url}{}", step.method, step.path.shown(data));
+        let request = match step.action.name() {
+            Some(name) if step.action.needs_socket() => name.to_owned(),
+            name => {
+                let verb = name.unwrap_or(step.method.name());
+                format!("{verb} {base_url}{}", step.path.shown(data))
+            }
+        };
         let headers = step.headers.iter().map(|(name, value)| (name.clone(), value.shown(data)));
         let mut headers: Vec<_> = headers.collect();
         let body = step.body.as_ref().map(|body| {
-            headers.push(("content-type".to_owned(), body.content_type.clone()));
+            if !step.action.needs_socket() {
+                headers.push(("content-type".to_owned(), body.content_type.clone()));
+            }
             body.shown(data)
         });
         Self { request, headers, body, ..Self::default() }
@@ -144,12 +152,28 @@ impl Tried {
         }
         self.is_sent = true;
         let sent = Instant::now();
-        let result = tokio::time::timeout(step.timeout, link.exchange(step)).await;
+        let check = Check::new(step);
+        let deadline = tokio::time::Instant::from_std(sent + step.timeout);
+        let result = loop {
+            let result = tokio::time::timeout_at(deadline, link.exchange(step)).await;
+            match &result {
+                Ok(Ok(answer)) if check.passes_over(answer) => {
+                    let shown = answer.shown();
+                    drop(result);
+                    link.pass_over(shown);
+                }
+                _ => break result,
+            }
+        };
         let took = sent.elapsed();
         match result {
             Err(_) => {
                 let limit = humantime::format_duration(step.timeout);
-                self.wrong = Some((format!("a response within {limit}"), "none".to_owned()));
+                let (expected, got) = match step.action.ends_with_message() {
+                    true => ("the expected message", link.give_up(step)),
+                    false => ("a response", "none".to_owned()),
+                };
+                self.wrong = Some((format!("{expected} within {limit}"), got));
             }
             Ok(Err(failure)) => {
                 let got = format!("a {} error: {}", failure.kind, failure.message);
@@ -158,7 +182,7 @@ impl Tried {
             Ok(Ok(answer)) => {
                 let (status, beginning) = (answer.status, beginning(&answer.beginning()));
                 // The first request of a server may take longer than those that are measured.
-                let taken = Check::new(step).take(&answer, None, &mut self.counters, data);
+                let taken = check.take(&answer, None, &mut self.counters, data);
                 self.wrong = taken.err().map(|wrong| (wrong.expected, wrong.got));
                 let (headers, body) = (answer.headers.all(), answer.body.to_vec());
                 self.answer =
@@ -166,7 +190,7 @@ impl Tried {
             }
         }
         if let Some(answer) = &mut self.answer {
-            answer.bytes = link.received();
+            answer.bytes = link.received(step);
             let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
             let headers = answer.headers.iter().map(|(name, value)| (name.clone(), text(value)));
             self.answered_headers = headers.collect();

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use crate::scenario::{
-    Assign, Condition, Existing, Http, HttpVersion, ITERATION, Load, Model, Open, Repeat, Rows,
-    Scenario, Sharing, Stage, Step, Until, process_environment,
+    Action, Assign, Condition, Existing, Http, HttpVersion, ITERATION, Load, Model, Open, Repeat,
+    Rows, Scenario, Sharing, Stage, Step, Until, process_environment,
 };
 use crate::text::{count, counted, duration};
 
@@ -155,9 +155,14 @@ fn explain_choice(http: &Http) -> String {
 /// Formats a step: one line for the request and the expected response, more lines for headers and
 /// body. `when` and `share` are words to show in the first line.
 fn explain_step(when: &str, step: &Step, share: &str) -> String {
-    let mut text = format!("  {when}       {}: {} {}", step.name, step.method, step.path);
+    let mut text = format!("  {when}       {}: {}", step.name, step.request_line());
     let expect = &step.expect;
-    let _ = write!(text, ", expects {}", expect.status);
+    let _ = match step.action {
+        Action::Request | Action::Connect => write!(text, ", expects {}", expect.status),
+        Action::Send { reply: true } | Action::Receive => write!(text, ", expects a message"),
+        Action::Send { reply: false } => write!(text, ", expects no message, is sent"),
+        Action::Close => write!(text, ", expects the server's close frame"),
+    };
     let (values, others): (Vec<_>, Vec<_>) =
         expect.all.iter().partition(|it| matches!(it, Condition::Json(..)));
     match values.len() {
@@ -213,12 +218,17 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     text
 }
 
-/// Returns two lines: the media type of the step's body, and the beginning of the body.
+/// Returns two lines: the media type of the step's body, and the beginning of the body. A message
+/// over a WebSocket has only the second line.
 /// Returns no lines for a step without a body.
 fn body_of(step: &Step) -> Vec<String> {
-    step.body.as_ref().map_or_else(Vec::new, |body| {
-        vec![format!("content-type: {}", body.content_type), shortened(&body.to_string())]
-    })
+    let body = step.body.iter().flat_map(|body| {
+        // A message has no media type.
+        let kind =
+            (!step.action.needs_socket()).then(|| format!("content-type: {}", body.content_type));
+        kind.into_iter().chain([shortened(&body.to_string())])
+    });
+    body.collect()
 }
 
 /// Formats a text as one line, cut after 160 characters.

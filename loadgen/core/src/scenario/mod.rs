@@ -13,6 +13,7 @@
 //! The `file` module does not check a file that is not valid TOML: a parser's guesses after a
 //! syntax error would produce false faults.
 
+mod action;
 mod backend;
 mod body;
 mod data;
@@ -52,6 +53,7 @@ mod warnings;
 
 use std::path::Path;
 
+pub use action::Action;
 pub use backend::Backend;
 pub use body::{Attachment, Body, Part};
 pub use data::Data;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::action::Action;
 use super::backend::Backend;
 use super::body::Body;
 use super::expect::{Condition, Expect};
@@ -67,6 +68,24 @@ impl Scenario {
         self.steps.len() - count..self.steps.len()
     }
 
+    /// Returns whether a step uses a WebSocket.
+    #[must_use]
+    pub fn uses_websocket(&self) -> bool {
+        self.steps.iter().any(|step| step.action != Action::Request)
+    }
+
+    /// Returns whether a step sends an HTTP request on the user's own connection for these.
+    #[must_use]
+    pub fn uses_http(&self) -> bool {
+        self.steps.iter().any(|step| step.action == Action::Request)
+    }
+
+    /// Returns whether users open their WebSocket before their first iteration.
+    #[must_use]
+    pub fn connects_at_start(&self) -> bool {
+        self.steps[self.start_steps()].iter().any(|step| step.action == Action::Connect)
+    }
+
     /// Returns the times that users wait between requests, in words; `None` if users do not wait.
     #[must_use]
     pub fn think_times(&self) -> Option<String> {
@@ -120,13 +139,15 @@ pub struct Step {
     pub name: String,
     /// Time at which a user sends the step: in each iteration, or once at the user's start or stop.
     pub when: When,
-    /// Method of the request.
+    /// Action of the user: an HTTP request, or a use of its WebSocket.
+    pub action: Action,
+    /// Method of the HTTP request.
     pub method: Method,
     /// Path and query: begins with `/` or `?`, or is empty.
     pub path: Template,
     /// Header names in lower case, and their values.
     pub headers: Vec<(String, Template)>,
-    /// Body of the request; `None` if the request has no body.
+    /// Body of the request, or message to send; `None` if there is none.
     pub body: Option<Body>,
     /// Relative frequency of this step among consecutive steps with weights, of which an iteration
     /// sends one. A step is sent as often as its share of the sum of the weights. `None` for a step
@@ -153,6 +174,13 @@ pub struct Step {
 }
 
 impl Step {
+    /// Returns the request's method and path, or the word for a use of the WebSocket.
+    #[must_use]
+    pub fn request_line(&self) -> String {
+        let verb = self.action.name().unwrap_or(self.method.name());
+        format!("{verb} {}", self.path).trim_end().to_owned()
+    }
+
     /// Returns whether all requests of this step are the same, because no part is generated.
     #[must_use]
     pub fn is_constant(&self) -> bool {

@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::measure::{AddressRecord, Connections};
 use crate::record::{RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
-use crate::scenario::{HttpVersion, Reuse, Scenario, Sharing};
+use crate::scenario::{Action, HttpVersion, Reuse, Scenario, Step};
 use crate::text::counted;
 
 /// Returns all verdicts on a target's connections.
@@ -16,18 +16,27 @@ pub(super) fn connections(
     let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
     rounds.for_each(|round| all.merge(&round.counts));
     let more = match scenario.http.connection {
-        Reuse::KeepAlive => more_than_needed(target, record, scenario.http.sharing),
+        Reuse::KeepAlive => more_than_needed(target, record, scenario),
         Reuse::PerRequest => None,
     };
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target))
 }
 
-/// Returns a verdict if more connections were opened in a round than its users needed.
+/// Returns a verdict if more connections were opened in a round than its users needed. Users with a
+/// WebSocket need a second connection, if they send HTTP requests, too.
 fn more_than_needed(
     target: &TargetRecord,
     record: &RunRecord,
-    sharing: Sharing,
+    scenario: &Scenario,
 ) -> Option<Verdict> {
+    let connects = |step: &Step| step.action == Action::Connect;
+    let start = scenario.start_steps();
+    if scenario.steps.iter().enumerate().any(|(at, step)| connects(step) && !start.contains(&at)) {
+        // Iterations open WebSockets as often as they are told to.
+        return None;
+    }
+    let sharing = scenario.http.sharing;
+    let of_user = u64::from(scenario.uses_http()) + u64::from(scenario.uses_websocket());
     let most_users = |round: &RoundRecord| {
         let changed = round.changes.iter().filter_map(|change| change.users);
         changed.chain([round.users_planned]).max().unwrap_or_default()
@@ -35,7 +44,7 @@ fn more_than_needed(
     let more = target.rounds.iter().filter_map(|round| {
         let (opened, users) = (round.connections.as_ref()?.counts.opened, most_users(round));
         let needed = sharing.connections_of(users, record.load.workers);
-        (opened > u64::from(needed)).then_some((opened, users, needed))
+        (opened > u64::from(needed) * of_user).then_some((opened, users, needed))
     });
     let more: Vec<(u64, u32, u32)> = more.collect();
     let (opened, users, needed) = more.iter().max()?;
@@ -48,8 +57,16 @@ fn more_than_needed(
         false => format!("{opened} were opened for {users}{round}"),
         true => format!("{opened} were opened for {users} who share {needed}{round}"),
     };
-    let advice = "users connect again after the server closes a connection, after a failed request, and for \
-                  redirects to other servers: latencies include the time to connect";
+    let advice = match scenario.uses_websocket() {
+        false => {
+            "users connect again after the server closes a connection, after a failed request, and for \
+             redirects to other servers: latencies include the time to connect"
+        }
+        true => {
+            "users have one connection for their WebSocket and one for HTTP requests, and connect again \
+             after the server closes a connection and after a failed request"
+        }
+    };
     Some(verdict(target, VerdictKind::MoreConnections, message, advice))
 }
 
@@ -164,6 +181,16 @@ mod tests {
         let by_streams = "http = { version = \"2\", streams = 10 }";
         assert_eq!(said(vec![round(95, 10, "HTTP/2")], by_streams), [""; 0]);
         assert_eq!(said(vec![round(95, 11, "HTTP/2")], by_streams).len(), 1);
+    }
+
+    #[test]
+    fn a_websocket_is_a_second_connection() {
+        let open = "[[step]]\nwebsocket = \"/\"\n";
+        let start = format!("{open}when = \"start\"");
+        assert_eq!(said(vec![round(100, 200, "HTTP/1.1")], &start), [""; 0]);
+        let more = "201 connections were opened for 100 users";
+        assert_eq!(said(vec![round(100, 201, "HTTP/1.1")], &start), [more]);
+        assert_eq!(said(vec![round(100, 9_000, "HTTP/1.1")], open), [""; 0]);
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::failure::{Exit, Failure};
 use crate::process::on_all_cpus;
 use crate::process::print;
 use crate::scenario::explain::shortened;
-use crate::scenario::{Step, When};
+use crate::scenario::{Action, Step, When};
 use crate::text::{count, counted};
 
 /// Sends each step of a scenario once to `url`, even if earlier steps have failed.
@@ -66,12 +66,17 @@ fn shown(step: &Step, tried: &Tried) -> String {
     }
     if let Some(answer) = &tried.answer {
         let took = answer.took.as_secs_f64() * 1e3;
-        let _ = writeln!(
-            out,
-            "  < {} after {took:.1} ms, {} bytes",
-            answer.status,
-            count(answer.bytes)
-        );
+        let bytes = count(answer.bytes);
+        let _ = match step.action {
+            Action::Request | Action::Connect => {
+                writeln!(out, "  < {} after {took:.1} ms, {bytes} bytes", answer.status)
+            }
+            Action::Send { reply: true } | Action::Receive => {
+                writeln!(out, "  < a message after {took:.1} ms, {bytes} bytes")
+            }
+            Action::Send { reply: false } => writeln!(out, "  sent after {took:.1} ms"),
+            Action::Close => writeln!(out, "  < a close frame after {took:.1} ms"),
+        };
         for (name, value) in &tried.answered_headers {
             let _ = writeln!(out, "  < {name}: {}", shortened(value));
         }

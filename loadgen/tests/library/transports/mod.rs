@@ -16,3 +16,4 @@ mod requests;
 mod server;
 mod streams;
 mod tls;
+mod websocket;

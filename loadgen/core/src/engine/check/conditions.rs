@@ -60,31 +60,30 @@ impl Conditions {
 
     /// Compares the text of a body with the conditions. Returns the first difference.
     pub(super) fn text(&self, body: &[u8]) -> Result<(), Wrong> {
-        let holds = |ready: &Ready| match &ready.prepared {
-            Prepared::Finder(finder) => finder.find(body).is_some(),
-            Prepared::Regex(regex) => regex.is_match(body),
-            Prepared::Nothing => false,
+        let judged = |ready: &Ready| ready.judged(ready.holds_in(body), || shown(body));
+        self.of_text.iter().try_for_each(judged)
+    }
+
+    /// Returns whether a message lacks what is expected, and has nothing of what must not come.
+    pub(super) fn is_other(&self, message: &[u8]) -> bool {
+        let json = serde_json::from_slice::<Value>(message).ok();
+        let holds = |ready: &Ready| match &ready.condition {
+            Condition::Text(_) | Condition::Regex(_) => ready.holds_in(message),
+            _ => json.as_ref().is_some_and(|json| ready.holds_at(json)),
         };
-        self.of_text.iter().try_for_each(|ready| ready.judged(holds(ready), || shown(body)))
+        let mut all = self.of_text.iter().chain(&self.of_json);
+        let is_forbidden = all.clone().any(|ready| !ready.must_hold && holds(ready));
+        !is_forbidden && all.any(|ready| ready.must_hold && !holds(ready))
     }
 
     /// Compares a JSON body with the conditions. `at` describes what the body has at a pointer.
     /// Returns the first difference.
     pub(super) fn json(&self, json: &Value, at: impl Fn(&str) -> String) -> Result<(), Wrong> {
-        self.of_json.iter().try_for_each(|ready| {
-            let (pointer, holds) = match &ready.condition {
-                Condition::Json(pointer, expected) => {
-                    (pointer, json.pointer(pointer).is_some_and(|found| same(found, expected)))
-                }
-                Condition::JsonType(pointer, kind) => {
-                    (pointer, json.pointer(pointer).is_some_and(|it| JsonType::of(it) == *kind))
-                }
-                Condition::JsonSize(pointer, size) => {
-                    (pointer, json.pointer(pointer).is_some_and(|it| size.has_size_of(it)))
-                }
-                _ => return Ok(()),
-            };
-            ready.judged(holds, || at(pointer))
+        self.of_json.iter().try_for_each(|ready| match &ready.condition {
+            Condition::Json(pointer, _)
+            | Condition::JsonType(pointer, _)
+            | Condition::JsonSize(pointer, _) => ready.judged(ready.holds_at(json), || at(pointer)),
+            _ => Ok(()),
         })
     }
 }
@@ -102,6 +101,31 @@ impl Ready {
             _ => Prepared::Nothing,
         };
         Self { condition: condition.clone(), must_hold, prepared }
+    }
+
+    /// Whether a condition of a text holds.
+    fn holds_in(&self, body: &[u8]) -> bool {
+        match &self.prepared {
+            Prepared::Finder(finder) => finder.find(body).is_some(),
+            Prepared::Regex(regex) => regex.is_match(body),
+            Prepared::Nothing => false,
+        }
+    }
+
+    /// Whether a condition of a JSON value holds.
+    fn holds_at(&self, json: &Value) -> bool {
+        match &self.condition {
+            Condition::Json(pointer, expected) => {
+                json.pointer(pointer).is_some_and(|found| same(found, expected))
+            }
+            Condition::JsonType(pointer, kind) => {
+                json.pointer(pointer).is_some_and(|it| JsonType::of(it) == *kind)
+            }
+            Condition::JsonSize(pointer, size) => {
+                json.pointer(pointer).is_some_and(|it| size.has_size_of(it))
+            }
+            _ => false,
+        }
     }
 
     fn header(&self, headers: Headers<'_>) -> Result<(), Wrong> {

@@ -18,7 +18,7 @@ use self::known::Known;
 use super::content_encoding::Undecodable;
 use super::transport::Answer;
 use crate::measure::ErrorKind;
-use crate::scenario::{Data, Step};
+use crate::scenario::{Action, Data, Step};
 
 /// Difference between a step's expectation and its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -101,16 +101,28 @@ impl Check {
             .inspect_err(|_| counters.clear())
     }
 
+    /// Returns whether a step with a WebSocket ends not with this message but with a later one: the message
+    /// lacks what the step expects, and has nothing of what must not come.
+    #[must_use]
+    pub fn passes_over(&self, answer: &Answer<'_>) -> bool {
+        self.step.action.ends_with_message()
+            && self.hold(answer, &mut Vec::new()).is_err()
+            && self.conditions.is_other(&answer.body)
+    }
+
     fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
         if is_expected(&self.step, answer.status) {
             return Ok(());
         }
         let expected = format!("status {}", self.step.expect.status);
         let redirect = match answer.status {
+            301 | 302 | 303 | 307 | 308 if self.step.action == Action::Connect => {
+                ", a redirect, which an opening handshake does not follow"
+            }
             301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
             _ => "",
         };
-        let got = format!("{}{redirect}: {}", answer.status, shown(&answer.beginning()));
+        let got = format!("{}{redirect}: {}", answer.status, answer.shown());
         Err(Wrong { kind: ErrorKind::Status, expected, got })
     }
 
@@ -172,6 +184,14 @@ impl Check {
             }
         }
         Ok(())
+    }
+}
+
+impl Answer<'_> {
+    /// Returns the beginning of the body on one line, for an error message.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        shown(&self.beginning())
     }
 }
 

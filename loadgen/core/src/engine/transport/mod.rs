@@ -14,14 +14,17 @@ mod reqwest;
 mod step_request;
 mod stream;
 mod tls;
+mod websocket;
 
 use std::borrow::Cow;
 use std::future::{Future, poll_fn};
 use std::ops::{Deref, Range};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
 
+use bytes::Bytes;
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 
@@ -30,12 +33,13 @@ use self::http1::Scratch;
 #[cfg(any(test, fuzzing))]
 pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
+pub use self::websocket::Slot;
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};
 use crate::engine::content_encoding::{self, Encoded, Undecodable};
 use crate::engine::stream::Streamed;
 use crate::measure::{Connections, ErrorKind, StreamTimes};
-use crate::scenario::{Data, Step, TransportKind};
+use crate::scenario::{Data, RenderError, Step, TransportKind};
 
 /// Value of the `user-agent` header, unless the step sets the header.
 const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
@@ -74,6 +78,9 @@ impl Transport {
     /// the reason if the transport cannot be created.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         match plan.scenario.http.transport() {
+            TransportKind::Http2 | TransportKind::Reqwest if plan.scenario.uses_websocket() => {
+                Err("a WebSocket needs the transport http1".to_owned())
+            }
             TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
             TransportKind::Http2 => http2::Http2::new(plan).map(|it| Self::Http2(it.into())),
             TransportKind::Reqwest => {
@@ -115,12 +122,33 @@ impl Link<'_> {
     /// Renders the next request: the scenario's step at `index`, with its generated values. After
     /// an error, no request is ready for [`Self::exchange`].
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
-        let rendered = match self {
+        match self {
             Self::Http1(link) => link.render(index, data),
-            Self::Http2(link) => return link.render(index, data),
-            Self::Reqwest(link) => link.render(index, data),
-        };
-        rendered.map_err(|e| Failure::new(ErrorKind::Expectation, e.to_string()))
+            Self::Http2(link) => link.render(index, data),
+            Self::Reqwest(link) => Ok(link.render(index, data)?),
+        }
+    }
+
+    /// Returns the place of the user's WebSocket; `None` if the scenario uses none.
+    pub fn socket(&self) -> Option<&Arc<Slot>> {
+        match self {
+            Self::Http1(link) => link.socket(),
+            Self::Http2(_) | Self::Reqwest(_) => None,
+        }
+    }
+
+    /// Notes that the step does not end with the last message over the WebSocket, which is `shown`. A
+    /// further [`Self::exchange`] waits for the next message.
+    pub fn pass_over(&self, shown: String) {
+        if let Some(socket) = self.socket() {
+            socket.pass_over(shown);
+        }
+    }
+
+    /// Ends a step that has timed out. Returns what is missing, in words.
+    pub fn give_up(&self, step: &Step) -> String {
+        let of_socket = self.socket().and_then(|socket| socket.give_up(step));
+        of_socket.unwrap_or_else(|| format!("no complete response within {:?}", step.timeout))
     }
 
     /// Keeps the headers and up to 1 MiB of the body of each answer from now on, also if nothing
@@ -153,11 +181,11 @@ impl Link<'_> {
         }
     }
 
-    /// Time when the last exchange read the first byte of its answer; `None` if it read the whole
-    /// answer at once, and thus without a time of its own. `reqwest` tells when it has read the head.
-    pub fn first_byte(&self) -> Option<Instant> {
+    /// Time when the last exchange, of `step`, read the first byte of its answer; `None` if it read the
+    /// whole answer at once, and thus without a time of its own. `reqwest` tells when it has read the head.
+    pub fn first_byte(&self, step: &Step) -> Option<Instant> {
         match self {
-            Self::Http1(link) => link.first_byte(),
+            Self::Http1(link) => link.first_byte(step),
             Self::Http2(link) => link.first_byte(),
             Self::Reqwest(link) => link.first_byte(),
         }
@@ -192,10 +220,11 @@ impl Link<'_> {
         }
     }
 
-    /// Number of body bytes that the last exchange has read, even if the exchange was cut short.
-    pub fn received(&self) -> u64 {
+    /// Number of body bytes that the last exchange, of `step`, has read, even if the exchange was cut
+    /// short.
+    pub fn received(&self, step: &Step) -> u64 {
         match self {
-            Self::Http1(link) => link.received(),
+            Self::Http1(link) => link.received(step),
             Self::Http2(link) => link.received(),
             Self::Reqwest(link) => link.received(),
         }
@@ -251,6 +280,8 @@ pub enum Body<'a> {
     Kept(&'a [u8]),
     /// In the thread's read buffer, at this range.
     Read(Scratch, Range<usize>),
+    /// A message over a WebSocket.
+    Message(Bytes),
 }
 
 impl Deref for Body<'_> {
@@ -260,6 +291,7 @@ impl Deref for Body<'_> {
         match self {
             Self::Kept(bytes) => bytes,
             Self::Read(scratch, range) => &scratch[range.clone()],
+            Self::Message(bytes) => bytes,
         }
     }
 }
@@ -325,5 +357,11 @@ pub struct Failure {
 impl Failure {
     fn new(kind: ErrorKind, message: impl Into<Cow<'static, str>>) -> Self {
         Self { kind, message: message.into() }
+    }
+}
+
+impl From<RenderError> for Failure {
+    fn from(error: RenderError) -> Self {
+        Self::new(ErrorKind::Expectation, error.to_string())
     }
 }

@@ -3,6 +3,7 @@
 mod once;
 
 use std::borrow::Cow;
+use std::future::poll_fn;
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
@@ -15,7 +16,7 @@ use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate, Visitor};
 use super::plan::Plan;
 use super::rows::{Supply, Turn};
-use super::transport::{Failure, Link, Transport};
+use super::transport::{Failure, Link, Slot, Transport};
 use crate::measure::{Ending, ErrorKind, Outcome, Recorder};
 use crate::scenario::{Assign, Data, Model, OnError, Secrets, Step, ThinkTime};
 
@@ -84,8 +85,24 @@ impl Shared {
             sent: now,
             now,
         };
-        user.run().await;
+        match user.link.socket().cloned() {
+            None => user.run().await,
+            Some(socket) => Box::pin(beside(user.run(), &socket)).await,
+        }
     }
+}
+
+/// Runs a user, and its WebSocket while the user waits for something else.
+async fn beside(user: impl Future<Output = ()>, socket: &Slot) {
+    let mut user = pin!(user);
+    poll_fn(|context| {
+        let polled = user.as_mut().poll(context);
+        if polled.is_pending() {
+            socket.poll_idle(context);
+        }
+        polled
+    })
+    .await;
 }
 
 impl<'a> User<'a> {
@@ -112,7 +129,7 @@ impl<'a> User<'a> {
     async fn iterations(&mut self) {
         let gate: &'a Gate = &self.shared.gate;
         let (mut begun, mut warmed) = (0, WARMUP);
-        loop {
+        while self.has_socket(begun).await {
             let admitted = gate.admit(&mut self.visitor, begun, self.now, &mut self.alarm);
             let Some(admitted) = self.link.tended(admitted).await else { break };
             let Admitted { counted, due } = admitted;
@@ -258,21 +275,32 @@ impl<'a> User<'a> {
         }
         let sent = Instant::now();
         self.sent = sent;
-        let result = {
-            let exchange = pin!(self.link.exchange(step));
-            self.alarm.guard(sent, step.timeout, exchange).await
+        let check = &self.shared.checks[index];
+        let result = loop {
+            let result = {
+                let exchange = pin!(self.link.exchange(step));
+                self.alarm.guard(sent, step.timeout, exchange).await
+            };
+            self.now = Instant::now();
+            match &result {
+                Ok(Ok(answer)) if check.passes_over(answer) => {
+                    let shown = answer.shown();
+                    drop(result);
+                    self.link.pass_over(shown);
+                }
+                _ => break result,
+            }
         };
-        self.now = Instant::now();
         self.thinks =
             step.think_time.as_ref().or(self.shared.plan.scenario.load.think_time.as_ref());
         let has_failed = matches!(result, Ok(Err(_)));
-        let (check, secrets) = (&self.shared.checks[index], &self.shared.secrets);
+        let secrets = &self.shared.secrets;
         let message: Cow<'static, str>;
         let (ending, went) = match result {
             Err(Rang::Halted) => (Ending::Cancelled, Went::Cut(Ending::Cancelled)),
             Err(Rang::Drained) => (Ending::Unanswered, Went::Cut(Ending::Unanswered)),
             Err(Rang::Deadline) => {
-                message = format!("no complete response within {:?}", step.timeout).into();
+                message = secrets.hidden(self.link.give_up(step));
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong(ErrorKind::Timeout))
             }
             Ok(Err(failure)) => {
@@ -290,7 +318,7 @@ impl<'a> User<'a> {
                 }
             }
         };
-        self.record(index, counted, planned, sent, self.link.received(), ending);
+        self.record(index, counted, planned, sent, self.link.received(step), ending);
         if has_failed {
             // This machine's kernel may refuse a connection at once, without any wait. Other tasks
             // of the thread must get their turn, among them the one that ends the round.
@@ -331,7 +359,7 @@ impl<'a> User<'a> {
             counted,
             planned: planned.unwrap_or(sent),
             sent: self.shared.gate.is_open().then_some(sent),
-            first_byte: self.link.first_byte(),
+            first_byte: self.link.first_byte(&self.shared.plan.scenario.steps[step]),
             done: self.now,
             bytes,
             ending,

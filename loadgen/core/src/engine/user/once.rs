@@ -27,7 +27,8 @@ impl User<'_> {
     pub(super) async fn start(&mut self, steps: Range<usize>) -> bool {
         let shared = self.shared;
         let gate = &shared.gate;
-        for attempt in 0.. {
+        let earlier = self.link.socket().map_or(0, |socket| socket.starts());
+        for attempt in earlier.. {
             let turn = gate.turn_to_start(&mut self.visitor, self.now, &mut self.alarm).await;
             let Some(counted) = turn else { return false };
             self.now = Instant::now();
@@ -36,12 +37,15 @@ impl User<'_> {
                 return false;
             }
             self.data.set_iteration(START + attempt);
+            if let Some(socket) = self.link.socket() {
+                socket.count_start();
+            }
             match self.attempt_all(steps.clone(), counted).await {
                 Went::Well => return true,
                 Went::Cut(_) => return false,
                 Went::Wrong(_) => {}
             }
-            if gate.end().is_none() && attempt + 1 == MOST_ATTEMPTS {
+            if gate.end().is_none() && attempt + 1 - earlier == MOST_ATTEMPTS {
                 return false;
             }
             let again = self.now + AGAIN;
@@ -51,6 +55,18 @@ impl User<'_> {
             self.now = Instant::now();
         }
         false
+    }
+
+    /// Sends the start steps again if they open a WebSocket that is lost, and another iteration may
+    /// follow the `begun` ones. Returns `false` if the user must not begin another iteration.
+    pub(super) async fn has_socket(&mut self, begun: u64) -> bool {
+        let Some(socket) = self.link.socket() else { return true };
+        let scenario = &self.shared.plan.scenario;
+        let is_last = self.shared.gate.has_none_left(begun);
+        if !socket.is_lost() || !scenario.connects_at_start() || is_last {
+            return true;
+        }
+        Box::pin(self.start(scenario.start_steps())).await
     }
 
     /// Sends the steps in order, until one fails or is cut off by the end of

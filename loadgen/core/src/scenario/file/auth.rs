@@ -40,9 +40,9 @@ pub(super) fn of_all(http: &Value<'_>, faults: &mut Faults<'_>) -> Option<Header
     header
 }
 
-/// Adds a header to each step that does not have one of the same name.
+/// Adds a header to each step that sends headers and does not have one of the same name.
 pub(super) fn send_with_all(header: &Header, steps: &mut [Step]) {
-    for step in steps {
+    for step in steps.iter_mut().filter(|step| !step.action.needs_socket()) {
         if !step.headers.iter().any(|(name, _)| *name == header.0) {
             step.headers.push(header.clone());
         }

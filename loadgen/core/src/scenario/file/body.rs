@@ -55,8 +55,8 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
     Some(if once? { body.once(value.place().start) } else { body })
 }
 
-/// Reads the content of a body, with its usual media type.
-fn read_content(
+/// Reads the content of a body or a message, with its usual media type.
+pub(super) fn read_content(
     content: &Value<'_>,
     repeat: Option<Value<'_>>,
     faults: &mut Faults<'_>,

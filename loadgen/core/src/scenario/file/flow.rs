@@ -7,6 +7,8 @@ use super::moment::Moment;
 use super::name::{Name, check_unique};
 use super::reader::{Faults, Value};
 use super::step::{self, MOST_WEIGHT, Read};
+use super::websocket::{self, Placed};
+use crate::scenario::action::Action;
 use crate::scenario::error::Fault;
 use crate::scenario::flow::{Assign, Flow, ITERATION};
 use crate::scenario::model::{Step, When};
@@ -23,12 +25,15 @@ pub(super) struct Steps {
     pub steps: Option<Vec<String>>,
     /// Names of the flows; `None` if a flow has no valid name.
     pub flows: Option<Vec<String>>,
+    /// Position of the first step of a WebSocket; `None` without such steps.
+    pub websocket: Option<Range<usize>>,
 }
 
-/// Reads the values of `step` and `flow`.
+/// Reads the values of `step` and `flow`. `one_flow_each` tells whether each user takes one flow only.
 pub(super) fn read_all(
     steps: Option<Value<'_>>,
     flows: Option<Value<'_>>,
+    one_flow_each: bool,
     faults: &mut Faults<'_>,
 ) -> Steps {
     let steps = read_tables(steps, "an array of tables, each headed [[step]]", faults);
@@ -64,6 +69,14 @@ pub(super) fn read_all(
     faults.scope.captured(of_flows.concat());
     read.extend(step::read_all("a [[step]]", stop, faults));
     check_names(&read, &headers, faults);
+    let placed: Vec<Placed> = read.iter().filter_map(|it| it.placed.clone()).collect();
+    // A step with a fault may be the one that opens the WebSocket.
+    if placed.len() == read.len() {
+        let begins = if headers.is_empty() { &[][..] } else { &begins };
+        websocket::check_order(&placed, begins, one_flow_each, faults);
+    }
+    let first = placed.into_iter().find(|it| it.action != Action::Request);
+    let websocket = first.map(|it| it.place);
 
     let named = read.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
     let flow_names = headers.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
@@ -78,7 +91,7 @@ pub(super) fn read_all(
         };
         Some((all, flows))
     });
-    Steps { all, steps: named, flows: flow_names }
+    Steps { all, steps: named, flows: flow_names, websocket }
 }
 
 fn read_tables<'a>(

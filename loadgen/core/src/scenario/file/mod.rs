@@ -32,6 +32,7 @@ mod step;
 mod stream;
 mod thresholds;
 mod tls;
+mod websocket;
 
 use std::path::Path;
 
@@ -43,7 +44,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
+use super::flow::Assign;
 use super::iteration::groups;
+use super::load::Model;
 use super::model::{Existing, OnError, Scenario, Step};
 use crate::scenario::backend::Backend;
 
@@ -96,11 +99,17 @@ fn read_scenario(
     if let (Some(value), Some(http), Some(load)) = (&http_table, &http, &load) {
         http::check_users(value, http, load.users, faults);
     }
-    let auth = http_table.and_then(|value| auth::of_all(&value, faults));
+    let auth = http_table.as_ref().and_then(|value| auth::of_all(value, faults));
     let assign = table.take("assign");
     let (steps, flows) = (table.take("step"), table.take("flow"));
     let assign = assign.and_then(|value| flow::read_assign(&value, flows.is_some(), faults));
-    let Steps { mut all, steps: names, flows } = flow::read_all(steps, flows, faults);
+    let is_closed = load.as_ref().is_some_and(|load| load.model == Model::Closed);
+    let one_flow_each = is_closed && assign == Some(Assign::User);
+    let Steps { mut all, steps: names, flows, websocket } =
+        flow::read_all(steps, flows, one_flow_each, faults);
+    if let (Some(http), Some(place)) = (&http, websocket) {
+        websocket::check_http(http, http_table.as_ref(), place, faults);
+    }
     if let (Some(auth), Some((steps, _))) = (&auth, &mut all) {
         auth::send_with_all(auth, steps);
     }

@@ -7,8 +7,12 @@ use super::headers::is_token;
 use super::moment::{self, Moment};
 use super::name::Name;
 use super::reader::{Faults, Table, Value};
+use super::websocket::{self, Placed};
 use super::{auth, body, capture, expect, headers, load, pairs, repeat};
+use crate::scenario::action::Action;
+use crate::scenario::body::Body;
 use crate::scenario::error::Fault;
+use crate::scenario::expect::Statuses;
 use crate::scenario::flow::{Given, Repeat};
 use crate::scenario::method::Method;
 use crate::scenario::model::{Step, When};
@@ -41,6 +45,7 @@ pub(super) const REQUEST: &str = "request";
 pub(super) struct Read {
     pub name: Option<Name>,
     pub moment: Option<Moment>,
+    pub placed: Option<Placed>,
     pub step: Option<Step>,
 }
 
@@ -74,10 +79,15 @@ fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
         None => request.as_ref().map(Request::name),
     };
     let text = name.as_ref().map(|name| name.text.clone());
+    let placed = moment.as_ref().zip(request.as_ref()).map(|(moment, request)| Placed {
+        action: request.action,
+        when: moment.when,
+        place: request.place.clone(),
+    });
     let step = read_rest(text, moment.as_ref(), request, &mut table, faults);
     table.finish(faults);
     faults.scope.has_captured(before);
-    Read { name, moment, step }
+    Read { name, moment, placed, step }
 }
 
 fn read_rest(
@@ -119,17 +129,29 @@ fn read_rest(
         Some(value) => load::read_think_time(&value, faults).map(Some),
     };
     let verify = table.take("verify").map_or(Some(true), |value| value.boolean(faults));
+    websocket::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
     let query = table.take("query").map(|value| pairs::read(&value, "`query`", faults));
     let body = table.take("body");
-    let headers = table
-        .take("headers")
-        .map_or(Some(Vec::new()), |value| headers::read(&value, body.is_some(), faults));
+    let written = table.take("headers");
+    let headers = written
+        .as_ref()
+        .map_or(Some(Vec::new()), |value| headers::read(value, body.is_some(), faults));
+    let headers = match request.as_ref().map(|request| request.action) {
+        Some(Action::Connect) => {
+            let subprotocol = table.take(websocket::SUBPROTOCOL);
+            websocket::beside(subprotocol, written.as_ref(), headers, faults)
+        }
+        _ => headers,
+    };
     let headers = auth::beside(table.take("auth"), headers, faults);
     let body = body.map(|value| body::read(&value, faults));
     let method = request.as_ref().map(|request| &request.method);
+    let has_status = table.peek("expect").is_some_and(|expect| {
+        expect.node.get_ref().as_table().is_some_and(|keys| keys.contains_key("status"))
+    });
     let (expect, counters) = expect::read(table, method, timeout, faults);
     let captures = capture::read(table, method, faults);
-    let Request { method, mut path, .. } = request?;
+    let Request { action, method, mut path, message, .. } = request?;
     if let Some(query) = query {
         let query = query?;
         let has_query = path.literals().any(|text| text.contains('?'));
@@ -140,11 +162,16 @@ fn read_rest(
     }
     let body = match body {
         Some(body) => Some(body?),
-        None => None,
+        None => message,
     };
+    let mut expect = expect?;
+    if action != Action::Request && !has_status {
+        expect.status = Statuses::new(vec![(101, 101)]);
+    }
     Some(Step {
         name: name?,
         when: when?,
+        action,
         method,
         path,
         headers: headers?,
@@ -156,7 +183,7 @@ fn read_rest(
         timeout: timeout?,
         think_time: think_time?,
         verify: verify?,
-        expect: expect?,
+        expect,
         counters,
         captures: captures?,
     })
@@ -164,25 +191,42 @@ fn read_rest(
 
 struct Request {
     place: Range<usize>,
+    action: Action,
     method: Method,
     path: Template,
+    /// Message to send over a WebSocket.
+    message: Option<Body>,
 }
 
 impl Request {
+    fn of_http(place: Range<usize>, method: Method, path: Template) -> Self {
+        Self { place, action: Action::Request, method, path, message: None }
+    }
+
+    /// Creates a use of the user's WebSocket, which has no path.
+    fn of_socket(place: Range<usize>, action: Action, message: Option<Body>) -> Self {
+        Self { place, action, method: Method::GET, path: Template::default(), message }
+    }
+
     /// Returns the step's default name: the method and the path, such as `GET /items`.
     fn name(&self) -> Name {
-        let text = format!("{} {}", self.method, self.path).trim_end().to_owned();
+        let verb = self.action.name().unwrap_or(self.method.name());
+        let text = format!("{verb} {}", self.path).trim_end().to_owned();
         Name { place: self.place.clone(), text }
     }
 }
 
 fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Request> {
     let keys = METHODS.map(|(key, _)| key);
-    let values = table.take_any(keys.into_iter().chain([REQUEST]));
+    let values = table.take_any(keys.into_iter().chain([REQUEST]).chain(websocket::KEYS));
     if values.is_empty() {
         let fault =
             Fault::new("the step has no request").at(table.place.clone(), "nothing to send");
-        let help = format!("add one of {}, such as get = \"/\"", list(keys));
+        let help = format!(
+            "add one of {}, such as get = \"/\"; or one of {}",
+            list(keys),
+            list(websocket::KEYS)
+        );
         faults.add(fault.help(help));
     }
     if values.len() > 1 {
@@ -197,11 +241,38 @@ fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Reques
     requests.into_iter().next()?
 }
 
+/// Reads a use of the user's WebSocket.
+fn read_of_socket(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
+    let place = value.key_place.clone();
+    match value.key {
+        "websocket" => {
+            let path = read_path(value.text(faults)?, value, faults)?;
+            let opened = Request::of_http(value.place(), Method::GET, path);
+            Some(Request { action: Action::Connect, ..opened })
+        }
+        "send" => {
+            let (action, message) = websocket::read_send(value, faults)?;
+            Some(Request::of_socket(place, action, Some(message)))
+        }
+        "receive" => {
+            websocket::read_true(value, faults)?;
+            Some(Request::of_socket(place, Action::Receive, None))
+        }
+        _ => {
+            websocket::read_true(value, faults)?;
+            Some(Request::of_socket(place, Action::Close, None))
+        }
+    }
+}
+
 fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
+    if websocket::KEYS.contains(&value.key) {
+        return read_of_socket(value, faults);
+    }
     let text = value.text(faults)?;
     let place = value.place();
     if let Some((_, method)) = METHODS.into_iter().find(|(key, _)| *key == value.key) {
-        return Some(Request { place, method, path: read_path(text, value, faults)? });
+        return Some(Request::of_http(place, method, read_path(text, value, faults)?));
     }
     let Some((method, path)) = text.split_once(' ') else {
         let message = format!("`{}` must be a method, a space and a path", value.key);
@@ -214,7 +285,7 @@ fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Reques
         let help = "write a method such as PROPFIND, in upper case";
         return value.fault(message, "not a method", help, faults);
     }
-    Some(Request { place, method: Method::new(method), path: read_path(path, value, faults)? })
+    Some(Request::of_http(place, Method::new(method), read_path(path, value, faults)?))
 }
 
 /// Reads a path and query. `text` is the value, or the end of the value.

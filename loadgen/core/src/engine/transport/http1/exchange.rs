@@ -2,6 +2,7 @@
 
 use std::future::poll_fn;
 use std::io;
+use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 use std::time::Instant;
@@ -18,7 +19,7 @@ use crate::engine::stream::{Meter, Streamed};
 use crate::engine::transport::stream::Stream;
 use crate::engine::transport::{Answer, Body, Failure, Headers, Keep, tls};
 use crate::measure::{ErrorKind, StreamTimes};
-use crate::scenario::{ExpectedStream, Method, Step};
+use crate::scenario::{Action, ExpectedStream, Method, Step};
 
 /// A user's response, with what is measured of it. The next response uses the same memory.
 #[derive(Default)]
@@ -38,6 +39,22 @@ pub(in crate::engine::transport) struct Exchanged<'a> {
     pub(in crate::engine::transport) stream: Option<Stream>,
     /// HTTP version of the response.
     pub(in crate::engine::transport) version: &'static str,
+}
+
+/// A response that was read, and the connection over which it came.
+pub(super) struct Received {
+    pub(super) stream: Stream,
+    /// Whether the connection can carry the next request.
+    reusable: bool,
+    pub(super) came: Came,
+}
+
+/// Where a response was read to. Holds the thread's read buffer, and so must not be held across an await.
+pub(super) struct Came {
+    scratch: Scratch,
+    /// Part of the read buffer that is the body; `None` if the body was kept elsewhere.
+    body: Option<Range<usize>>,
+    streamed: Option<Streamed>,
 }
 
 impl Response {
@@ -76,7 +93,7 @@ impl Response {
     }
 
     fn keeps_headers(&self, step: &Step) -> bool {
-        self.samples || reads_headers(step)
+        self.samples || step.action == Action::Connect || reads_headers(step)
     }
 
     /// Sends `request` over `stream`, and reads the response to `step`, for which this has begun.
@@ -86,19 +103,37 @@ impl Response {
         request: Unsent<'_>,
         step: &Step,
     ) -> Result<Exchanged<'a>, Failure> {
-        let headers = self.keeps_headers(step);
+        let received = self.receive(stream, request, step).await?;
+        let Received { stream, reusable, came } = received;
+        let answer = self.answer(came, step);
+        Ok(Exchanged { answer, stream: reusable.then_some(stream), version: self.version() })
+    }
+
+    /// Does the work of [`Self::exchange`], and leaves the response where it was read.
+    pub(super) async fn receive(
+        &mut self,
+        stream: Stream,
+        request: Unsent<'_>,
+        step: &Step,
+    ) -> Result<Received, Failure> {
         let Self { reader, first_byte, meter, .. } = self;
         let events = step.expect.stream.as_ref().zip(meter.as_deref_mut());
         let sending = Sending::Writes;
         let mut exchange = Exchange { stream, request, sending, reader, first_byte, step, events };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let streamed = exchange.streamed();
-        let Exchange { stream, sending, reader, .. } = exchange;
         let Progress::Whole { body, keep_alive } = progress else {
             // Unreachable: `poll` is ready only with a whole answer.
             return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
         };
-        let reader = &*reader;
+        let reusable = keep_alive && exchange.sending == Sending::Sent;
+        Ok(Received { stream: exchange.stream, reusable, came: Came { scratch, body, streamed } })
+    }
+
+    /// Returns the response to `step` that has come.
+    pub(super) fn answer(&self, came: Came, step: &Step) -> Answer<'_> {
+        let Came { scratch, body, streamed } = came;
+        let reader = &self.reader;
         let body = match body {
             Some(range) => Body::Read(scratch, range),
             None => Body::Kept(reader.kept()),
@@ -106,10 +141,29 @@ impl Response {
         let head = Headers::Head(reader.head());
         let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
         let encoding = reader.is_encoded().then(encoded);
-        let headers = if headers { head } else { Headers::Unkept };
-        let answer = Answer { status: reader.status(), headers, body, encoding, streamed };
-        let stream = (keep_alive && sending == Sending::Sent).then_some(stream);
-        Ok(Exchanged { answer, stream, version: reader.version() })
+        let headers = if self.keeps_headers(step) { head } else { Headers::Unkept };
+        Answer { status: reader.status(), headers, body, encoding, streamed }
+    }
+
+    /// HTTP version of the response.
+    pub(super) fn version(&self) -> &'static str {
+        self.reader.version()
+    }
+
+    /// Status code of the response.
+    pub(super) fn status(&self) -> u16 {
+        self.reader.status()
+    }
+
+    /// Headers of the response, if they are kept.
+    pub(super) fn headers(&self) -> Headers<'_> {
+        Headers::Head(self.reader.head())
+    }
+
+    /// Takes the bytes that came after a response with the status 101: they belong to the protocol to
+    /// which the connection has switched.
+    pub(super) fn take_surplus(&mut self) -> Vec<u8> {
+        self.reader.take_surplus()
     }
 }
 

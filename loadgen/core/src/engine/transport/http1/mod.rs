@@ -6,6 +6,7 @@ mod request;
 mod response;
 mod scratch;
 mod unsent;
+mod upgrade;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -22,20 +23,25 @@ pub(super) use self::unsent::Unsent;
 use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
+use super::websocket::{self, Slot};
 use super::{Answer, Failure};
 use crate::engine::plan::{Number, Plan, Share};
 use crate::measure::{Connections, StreamTimes};
-use crate::scenario::{Data, RenderError, Reuse, Step};
+use crate::scenario::{Action, Data, Reuse, Step};
 
 /// State shared by all users: how connections are opened, and the constant parts of each request.
 pub struct Http1 {
     dialer: Arc<Dialer>,
     /// Whether the next request of a user uses the same connection.
     keeps_alive: bool,
+    /// Whether users have a connection for HTTP requests, to be opened before the start.
+    opens: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
     opened: Ahead<Connection>,
     messages: Vec<Message>,
+    /// Messages over WebSockets; `None` if the scenario uses no WebSocket.
+    sockets: Option<Box<websocket::Messages>>,
 }
 
 /// A user's connection, and the sessions that its next connection can resume.
@@ -49,13 +55,17 @@ impl Http1 {
         let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
         let steps = plan.scenario.steps.iter();
         let messages = steps.map(|step| Message::new(step, &url, !keeps_alive)).collect();
-        Ok(Self { dialer, keeps_alive, share: plan.share, opened: Ahead::default(), messages })
+        let sockets = websocket::Messages::of(&plan.scenario);
+        // Each WebSocket opens a connection of its own.
+        let opens = keeps_alive && plan.scenario.uses_http();
+        let (share, opened) = (plan.share, Ahead::default());
+        Ok(Self { dialer, keeps_alive, opens, share, opened, messages, sockets })
     }
 
     /// Opens the first connection of each of these users. Stops at the first error: the remaining
     /// users connect when they send, and count the error.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
-        if !self.keeps_alive || self.dialer.find().await.is_err() {
+        if !self.opens || self.dialer.find().await.is_err() {
             return;
         }
         let connect = |user: Number| {
@@ -99,6 +109,8 @@ pub struct Link<'a> {
     /// Index of the step whose request was rendered last.
     index: u32,
     response: Response,
+    /// The user's WebSocket; `None` if the scenario uses none.
+    socket: Option<Arc<Slot>>,
 }
 
 impl<'a> Link<'a> {
@@ -111,25 +123,45 @@ impl<'a> Link<'a> {
             buffers: Buffers::default(),
             index: 0,
             response: Response::default(),
+            socket: shared.sockets.as_ref().map(|all| Arc::new(Slot::new(all.keeps))),
         }
     }
 
-    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        if let Some(all) = &self.shared.sockets
+            && let Some(outgoing) = all.get(index)
+        {
+            return self.prepare(outgoing, data);
+        }
         // A scenario has far fewer steps than `u32::MAX`.
         self.index = u32::try_from(index).unwrap_or(u32::MAX);
-        self.shared.messages[index].render(data, &mut self.buffers)
+        Ok(self.shared.messages[index].render(data, &mut self.buffers)?)
+    }
+
+    /// Returns the place of the user's WebSocket; `None` if the scenario uses none.
+    pub fn socket(&self) -> Option<&Arc<Slot>> {
+        self.socket.as_ref()
     }
 
     pub fn keep_samples(&mut self) {
         self.response.keep_samples();
     }
 
-    pub fn received(&self) -> u64 {
-        self.response.received()
+    /// Number of bytes of the body or of the message that `step` has read last.
+    pub fn received(&self, step: &Step) -> u64 {
+        match &self.socket {
+            Some(socket) if step.action.needs_socket() => socket.received(),
+            _ => self.response.received(),
+        }
     }
 
-    pub fn first_byte(&self) -> Option<Instant> {
-        self.response.first_byte()
+    /// Time when the last exchange, of `step`, read the first byte of its answer. A message over a
+    /// WebSocket is read as a whole.
+    pub fn first_byte(&self, step: &Step) -> Option<Instant> {
+        match step.action.needs_socket() {
+            true => None,
+            false => self.response.first_byte(),
+        }
     }
 
     pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
@@ -137,6 +169,12 @@ impl<'a> Link<'a> {
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        // Boxed, so that users without a WebSocket don't carry the memory for it.
+        match step.action {
+            Action::Request => {}
+            Action::Connect => return Box::pin(self.upgrade(step)).await,
+            _ => return Box::pin(self.converse(step)).await,
+        }
         self.response.begin(step);
         let idle = self.idle.take().and_then(|mut stream| stream.is_quiet().then_some(stream));
         let (stream, is_new) = match idle {

@@ -7,7 +7,8 @@ use url::Url;
 
 use super::unsent::{Pieces, Unsent};
 use crate::engine::transport::step_request;
-use crate::scenario::{Data, Part, RenderError, Step, Template};
+use crate::engine::transport::websocket::handshake;
+use crate::scenario::{Action, Data, Part, RenderError, Step, Template};
 
 /// A step's request.
 pub(super) enum Message {
@@ -16,6 +17,8 @@ pub(super) enum Message {
     /// A request with generated parts. If `body` is `None`, `head` also contains
     /// the empty line and the constant body, if any.
     Generated { head: Template, body: Option<Template> },
+    /// A request for the opening handshake of a WebSocket, without its key, which is generated.
+    Handshake(Template),
     /// A request with generated parts and files. Files are sent from where they are.
     WithFiles { head: Template, parts: Vec<Part> },
 }
@@ -23,7 +26,7 @@ pub(super) enum Message {
 /// Buffers into which one user's generated requests are rendered.
 #[derive(Debug, Default)]
 pub(super) struct Buffers {
-    request: String,
+    pub(super) request: String,
     /// The generated body; `None` before the first one. Boxed, because most users have none.
     body: Option<Box<Rendered>>,
 }
@@ -41,6 +44,9 @@ impl Message {
     /// close the connection after its response.
     pub(super) fn new(step: &Step, url: &Url, closes: bool) -> Self {
         let head = head(step, url, closes).revealed();
+        if step.action == Action::Connect {
+            return Self::Handshake(head);
+        }
         let Some(body) = &step.body else {
             let length = if step.method.expects_body() { "content-length: 0\r\n" } else { "" };
             let head = joined(head, &format!("{length}\r\n"));
@@ -75,6 +81,11 @@ impl Message {
         let Buffers { request, body: rendered } = buffers;
         match self {
             Self::Constant(_) => {}
+            Self::Handshake(head) => {
+                request.clear();
+                head.render(data, request)?;
+                handshake::push_key(request);
+            }
             Self::Generated { head, body } => {
                 request.clear();
                 head.render(data, request)?;
@@ -110,7 +121,7 @@ impl Message {
     pub(super) fn unsent<'a>(&'a self, buffers: &'a Buffers) -> Unsent<'a> {
         match self {
             Self::Constant(bytes) => Unsent::new(bytes),
-            Self::Generated { .. } => Unsent::new(buffers.request.as_bytes()),
+            Self::Generated { .. } | Self::Handshake(_) => Unsent::new(buffers.request.as_bytes()),
             Self::WithFiles { parts, .. } => match buffers.body.as_deref() {
                 Some(Rendered { text, ends }) => {
                     let pieces = Pieces { parts, text, ends };
@@ -128,13 +139,17 @@ fn head(step: &Step, url: &Url, closes: bool) -> Template {
     let mut head = Template::literal(format!("{} ", step.method));
     head.append(step_request::path(step, url));
     head.append(Template::literal(" HTTP/1.1\r\n"));
-    if closes && !step.headers.iter().any(|(name, _)| name == "connection") {
+    let connects = step.action == Action::Connect;
+    if closes && !connects && !step.headers.iter().any(|(name, _)| name == "connection") {
         head.append(Template::literal("connection: close\r\n"));
     }
     for (name, value) in step_request::headers(step, url) {
         head.append(Template::literal(format!("{name}: ")));
         head.append(value);
         head.append(Template::literal("\r\n"));
+    }
+    if connects {
+        head.append(Template::literal(handshake::HEADERS));
     }
     head
 }

@@ -16,6 +16,7 @@ use crate::scenario::file::multipart::CONTENTS as FIELD_CONTENTS;
 use crate::scenario::file::repeat;
 use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST};
 use crate::scenario::file::stream::FORMATS;
+use crate::scenario::file::websocket::{self, SUBPROTOCOL};
 
 /// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
@@ -52,6 +53,8 @@ fn step(once: bool) -> Schema {
     let [get, post, put, patch, delete, head, options] =
         METHODS.map(|(key, method)| (key, path(method.name())));
     let request = "Any method and a path, separated by a space: \"PROPFIND /files\". A template.";
+    let [open_key, send_key, receive_key, close_key] = websocket::KEYS;
+    let subprotocol = "Subprotocol that the WebSocket offers, such as \"graphql-transport-ws\".";
     let keys = [
         ("name", name(label)),
         get,
@@ -62,6 +65,14 @@ fn step(once: bool) -> Schema {
         head,
         options,
         (REQUEST, matching("^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)", request)),
+        (open_key, path("Opens the user's WebSocket, with a GET request")),
+        (send_key, send()),
+        (
+            receive_key,
+            boolean("Waits for a message over the user's WebSocket.").with("const", true),
+        ),
+        (close_key, boolean("Closes the user's WebSocket.").with("const", true)),
+        (SUBPROTOCOL, matching("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$", subprotocol)),
         ("when", moment(once)),
         ("weight", integer(1..=MOST_WEIGHT, weight)),
         ("repeat", repetitions()),
@@ -79,6 +90,7 @@ fn step(once: bool) -> Schema {
     ];
     let mut requests = METHODS.map(|(key, _)| key).to_vec();
     requests.push(REQUEST);
+    requests.extend(websocket::KEYS);
     let of_iterations = partly(["repeat", "weight"].map(|key| (key, Value::Bool(false))));
     let at_once = json!({
         "properties": { "when": { "type": "string" } }, "required": ["when"],
@@ -89,6 +101,30 @@ fn step(once: bool) -> Schema {
         .with("if", at_once)
         .with("then", of_iterations)
         .beside("head", without_a_body())
+        .excludes(open_key, &["body", "counters"])
+        .excludes(send_key, &OF_HTTP)
+        .excludes(receive_key, &OF_HTTP)
+        .excludes(close_key, &[&OF_HTTP[..], &["counters", "capture"]].concat())
+}
+
+/// Keys that only a step with an HTTP request can have.
+const OF_HTTP: [&str; 5] = ["query", "headers", "auth", "body", SUBPROTOCOL];
+
+/// Returns the schema of a message to send.
+fn send() -> Schema {
+    let reply = "Whether the step ends with a message of the server, rather than with the send.";
+    let [text_key, json_key, file_key] = websocket::CONTENTS;
+    let keys = [
+        (text_key, text("Text message, a template.")),
+        (
+            json_key,
+            any("Value to send as JSON, in a text message. Strings in the value are templates.")
+                .with("additionalProperties", true),
+        ),
+        (file_key, name("Path of a file to send as a binary message: at most 16 MiB.")),
+        ("reply", boolean(reply).or(true)),
+    ];
+    table("Message to send over the user's WebSocket.", keys).requires_one_of(&websocket::CONTENTS)
 }
 
 fn moment(once: bool) -> Schema {

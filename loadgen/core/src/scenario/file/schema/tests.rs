@@ -17,7 +17,7 @@ const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 /// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
 /// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
 /// two pointers, or two files.
-const TABLES: [(&[&str], &[&str]); 24] = [
+const TABLES: [(&[&str], &[&str]); 25] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http/properties/tls"], &["[http.tls]\n? = 1\n[[step]]\nget = '/'"]),
@@ -47,6 +47,10 @@ const TABLES: [(&[&str], &[&str]); 24] = [
     ),
     (&["/properties/rows/additionalProperties"], &["[rows.r]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/step/items"], &["[[step]]\nget = '/'\n? = 1"]),
+    (
+        &["/properties/step/items/properties/send"],
+        &["[[step]]\nwebsocket = '/'\n[[step]]\nsend = { text = 'a', ? = 1 }"],
+    ),
     (
         &["/properties/step/items/properties/body"],
         &["[[step]]\npost = '/'\nbody = { json = 1, ? = 1 }"],
@@ -215,6 +219,10 @@ fn writing_a_default_changes_nothing() {
         (
             "/properties/step/items/properties/capture/additionalProperties",
             "[step.capture.c]\njson = '/c'\n",
+        ),
+        (
+            "/properties/step/items/properties/send",
+            "[[step]]\nwebsocket = '/'\n[[step]]\n[step.send]\ntext = 'a'\n",
         ),
     ];
     let of_flows =

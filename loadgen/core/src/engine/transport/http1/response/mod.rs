@@ -157,6 +157,12 @@ impl Reader {
         &self.kept
     }
 
+    /// Takes the bytes that came after a response with the status 101: they belong to the protocol to
+    /// which the connection has switched.
+    pub fn take_surplus(&mut self) -> Vec<u8> {
+        mem::take(&mut self.pending)
+    }
+
     /// Reads the next bytes of the response. Calls `keep` with the status
     /// code, to find out how much of the body to keep.
     pub fn feed(&mut self, input: &[u8], keep: impl Fn(u16) -> Keep) -> Result<Progress, Failure> {
@@ -200,6 +206,10 @@ impl Reader {
         loop {
             let rest = &input[at..];
             match self.state {
+                State::Done if self.status == 101 => {
+                    self.pending.extend_from_slice(rest);
+                    return Ok(Progress::Whole { body: body.0, keep_alive: false });
+                }
                 State::Done => {
                     // Bytes left over are unsolicited: they are no answer to the next request.
                     let keep_alive = self.keep_alive && rest.is_empty();
