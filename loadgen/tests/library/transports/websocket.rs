@@ -606,12 +606,12 @@ async fn headers_and_the_subprotocol_are_sent() {
     host: HOST
     user-agent: loadgen/0.1.0
     accept: */*
-    connection: Upgrade
-    upgrade: websocket
-    sec-websocket-version: 13
     x-a: 1
     sec-websocket-protocol: chat
     authorization: Basic dTpwYXNz
+    connection: Upgrade
+    upgrade: websocket
+    sec-websocket-version: 13
     "#);
 }
 
