@@ -40,8 +40,10 @@ pub struct StreamTimes<'a> {
     pub events: u64,
     /// Time when the first event was read; `None` without events.
     pub first: Option<Instant>,
-    /// Times between successive events, in µs.
+    /// Times between successive events that came with different reads, in µs.
     pub gaps_us: &'a [u32],
+    /// Number of events that came with the same read as the event before.
+    pub together: u64,
 }
 
 /// Category in which a request is counted: each request has exactly one.

@@ -30,6 +30,9 @@ impl StreamCounts {
         for us in times.gaps_us {
             self.gaps.record(Duration::from_micros(u64::from(*us)));
         }
+        if times.together > 0 {
+            self.gaps.record_n(Duration::ZERO, times.together);
+        }
     }
 
     /// Adds all events of `other`.

@@ -4,8 +4,9 @@ use std::future::{Future, poll_fn};
 use std::mem;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
+use tokio::task::coop::has_budget_remaining;
 use tokio::time::{Sleep, sleep_until};
 
 use super::round_end::RoundEnd;
@@ -54,15 +55,14 @@ impl<'a> Alarm<'a> {
         self.grace.is_some()
     }
 
-    /// Awaits `work` for at most `timeout` from `now`. Returns the reason if the timeout or the end
-    /// of the round cuts the wait short.
+    /// Awaits `work` until `deadline` at most. Returns the reason if the deadline or the end of the
+    /// round cuts the wait short. `now` is the last reading of the clock.
     pub(super) async fn guard<T>(
         &mut self,
         now: Instant,
-        timeout: Duration,
+        deadline: Instant,
         mut work: Pin<&mut impl Future<Output = T>>,
     ) -> Result<T, Rang> {
-        let deadline = now + timeout;
         let due = self.grace.or(self.end.cut_at()).map_or(deadline, |cut| cut.min(deadline));
         // The timer wakes the user when it fires. A timer that fires after `now`, and not after
         // `due`, therefore needs no poll until something has woken the user.
@@ -70,7 +70,10 @@ impl<'a> Alarm<'a> {
         poll_fn(|context| {
             if let Poll::Ready(done) = work.as_mut().poll(context) {
                 Poll::Ready(Ok(done))
-            } else if mem::take(&mut is_set) && self.is_registered(context) && !self.end.is_halted()
+            } else if mem::take(&mut is_set)
+                && self.is_registered(context)
+                && !self.end.is_halted()
+                && has_budget_remaining()
             {
                 Poll::Pending
             } else if self.is_halted(context) {
@@ -154,7 +157,9 @@ impl<'a> Alarm<'a> {
             }
             self.set(due);
         }
-        false
+        // Work that always finds more to read uses up the budget of the task, without which no timer is
+        // ready.
+        !has_budget_remaining() && Instant::now() >= due
     }
 
     fn set(&mut self, due: Instant) {

@@ -2,6 +2,10 @@
 
 use std::future::pending;
 
+use std::time::Duration;
+
+use tokio::task::coop::consume_budget;
+
 use super::*;
 use crate::engine::gate::Gate;
 use crate::engine::plan::{Plan, Share};
@@ -37,7 +41,7 @@ async fn rang(
     work: impl Future<Output = ()>,
 ) -> (Result<(), Rang>, Duration) {
     let now = Instant::now();
-    let result = alarm.guard(now, timeout, std::pin::pin!(work)).await;
+    let result = alarm.guard(now, now + timeout, std::pin::pin!(work)).await;
     (result, now.elapsed())
 }
 
@@ -58,6 +62,31 @@ async fn a_deadline_is_kept() {
         assert_eq!(result, Err(Rang::Deadline));
         assert!((timeout..LATE).contains(&after), "{timeout:?}: {after:?}");
     }
+}
+
+/// A server that sends faster than its client reads always has something to read.
+#[tokio::test]
+async fn a_deadline_is_kept_by_work_that_never_waits() {
+    let gate = endless();
+    let mut alarm = Alarm::new(gate.round_end(), Instant::now());
+    let endless = async || {
+        loop {
+            consume_budget().await;
+        }
+    };
+    for timeout in [50 * MS, 20 * MS] {
+        let (result, after) = rang(&mut alarm, timeout, endless()).await;
+        assert_eq!(result, Err(Rang::Deadline));
+        assert!((timeout..LATE).contains(&after), "{timeout:?}: {after:?}");
+    }
+    // Pieces of work that end, one after another, until the deadline.
+    let (begun, deadline) = (Instant::now(), Instant::now() + 50 * MS);
+    let mut pieces = 0_u64;
+    while alarm.guard(Instant::now(), deadline, std::pin::pin!(consume_budget())).await.is_ok() {
+        pieces += 1;
+        assert!(begun.elapsed() < LATE, "{pieces}");
+    }
+    assert!(pieces > 0 && begun.elapsed() >= 50 * MS);
 }
 
 /// A request's timer keeps running after the request, and must not interrupt later requests.

@@ -21,7 +21,11 @@ pub struct Meter {
     last: Option<Instant>,
     /// Time of the last read.
     read: Option<Instant>,
+    /// Times between successive events that came with different reads, in µs.
     gaps_us: Vec<u32>,
+    /// Number of events that came with the same read as the event before. They need no memory: an
+    /// endless stream may have millions.
+    together: u64,
 }
 
 /// Result of reading a stream.
@@ -50,6 +54,7 @@ impl Meter {
         meter.is_open = false;
         meter.came = Streamed::default();
         (meter.first, meter.last, meter.read) = (None, None, None);
+        meter.together = 0;
         meter.gaps_us.clear();
         meter.gaps_us.shrink_to(RETAINED);
         meter
@@ -89,7 +94,7 @@ impl Meter {
     /// Returns the times of the events so far.
     pub fn times(&self) -> StreamTimes<'_> {
         let events = self.came.events;
-        StreamTimes { events, first: self.first, gaps_us: &self.gaps_us }
+        StreamTimes { events, first: self.first, gaps_us: &self.gaps_us, together: self.together }
     }
 
     fn open<'a>(&mut self, stream: &ExpectedStream, header: impl Fn(&str) -> Option<&'a [u8]>) {
@@ -113,7 +118,9 @@ impl Meter {
         at: Instant,
         read: impl FnOnce(&mut Parser, &mut dyn FnMut(&[u8])) -> Option<Fault>,
     ) {
-        let Self { parser: Some(parser), is_open: true, came, first, last, gaps_us, .. } = self
+        let Self {
+            parser: Some(parser), is_open: true, came, first, last, gaps_us, together, ..
+        } = self
         else {
             return;
         };
@@ -131,6 +138,10 @@ impl Meter {
             came.events += 1;
             first.get_or_insert(at);
             if let Some(before) = last.replace(at) {
+                if before == at {
+                    *together += 1;
+                    return;
+                }
                 let us = at.saturating_duration_since(before).as_micros();
                 gaps_us.push(u32::try_from(us).unwrap_or(u32::MAX));
             }

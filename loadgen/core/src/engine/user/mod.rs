@@ -274,12 +274,13 @@ impl<'a> User<'a> {
             return self.give_up(index, counted, planned, failure).await;
         }
         let sent = Instant::now();
-        self.sent = sent;
+        (self.sent, self.now) = (sent, sent);
+        let deadline = sent + step.timeout;
         let check = &self.shared.checks[index];
         let result = loop {
             let result = {
                 let exchange = pin!(self.link.exchange(step));
-                self.alarm.guard(sent, step.timeout, exchange).await
+                self.alarm.guard(self.now, deadline, exchange).await
             };
             self.now = Instant::now();
             match &result {
