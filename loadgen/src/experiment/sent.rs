@@ -27,6 +27,7 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
         ]
         .map(|(part, digest)| (part.to_owned(), digest)),
     );
+    all_steps.extend(scenario.grpc.iter().map(|protos| ("grpc".to_owned(), digest(protos))));
     all_steps
         .extend(scenario.rows.iter().map(|rows| (format!("rows.{}", rows.name), of_rows(rows))));
     let steps = scenario.steps.iter().map(|step| (step.name.clone(), parts(step))).collect();
@@ -49,7 +50,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
     headers.sort_unstable();
     let body = step.body.as_ref().map(|body| (&body.content_type, content(body)));
     // Requests have no part of this name, so that their digests are those of earlier versions.
-    let of_socket = (step.action != Action::Request).then(|| ("action", digest(&step.action)));
+    let action = (step.action != Action::Request).then(|| ("action", digest(&step.action)));
     BTreeMap::from_iter(
         [
             ("method", digest(&step.method)),
@@ -65,7 +66,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
             ("repeat", digest(&step.repeat)),
         ]
         .into_iter()
-        .chain(of_socket)
+        .chain(action)
         .map(|(part, digest)| (part.to_owned(), digest)),
     )
 }
