@@ -171,6 +171,36 @@ mod tests {
     }
 
     #[test]
+    fn what_is_called_is_a_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |proto: &str, step: &str| {
+            std::fs::write(folder.path().join("a.proto"), proto).unwrap();
+            let text = format!("[grpc]\nproto = 'a.proto'\n[[step]]\nname = 'a'\n{step}");
+            let path = folder.path().join("s.toml");
+            sent(&parse_to_run("s", &path.to_string_lossy(), &text, &|_: &str| None).unwrap())
+        };
+        let proto = "syntax = 'proto3'; message M { int32 n = 1; } service S { rpc A(M) returns (M); \
+                     rpc B(M) returns (M); }";
+        let before = of(proto, "grpc = 'S/A'");
+        assert_eq!(before, of(&format!("// The same.\n{proto}"), "grpc = 'S/A'"));
+        let other = of(&proto.replace("n = 1", "n = 2"), "grpc = 'S/A'");
+        assert_ne!(before.all_steps["grpc"], other.all_steps["grpc"]);
+        assert_eq!(before.steps, other.steps);
+        for (step, part) in [
+            ("grpc = 'S/B'", "path"),
+            ("grpc = 'S/A'\nbody.json.n = 1", "body"),
+            ("grpc = 'S/A'\nexpect.grpc_status = 'ABORTED'", "expect"),
+        ] {
+            let after = of(proto, step);
+            let differs = |(name, it): (&String, &String)| {
+                (before.steps["a"][name] != *it).then(|| name.clone())
+            };
+            let changed: Vec<String> = after.steps["a"].iter().filter_map(differs).collect();
+            assert_eq!(changed, [part]);
+        }
+    }
+
+    #[test]
     fn digests_contain_no_secret() {
         assert_eq!(of(STEP, "hunter1"), of(STEP, "hunter2"));
         assert_eq!(changed(STEP, &STEP.replace("Bearer abc", "Bearer def")), [""; 0]);

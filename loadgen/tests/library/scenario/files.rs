@@ -46,9 +46,10 @@ fn every_shipped_scenario_is_valid() {
         let scenario = shipped(name);
         assert_eq!(scenario.name, name);
         assert!(scenario.description.is_some(), "{name} says what it is");
-        // Of the targets that run by default, only Sanic has a WebSocket.
+        // Of the targets that run by default, only Sanic has a WebSocket, and none speaks gRPC.
         let targets: &[&str] = match name {
             "websocket" => &["sanic"],
+            "grpc" => &["grpc"],
             _ => &["sanic", "quart", "fastapi", "flask"],
         };
         assert_eq!(scenario.targets, targets, "{name}");
