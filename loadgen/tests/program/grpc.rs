@@ -51,8 +51,7 @@ fn the_lab_serves_as_many_calls_as_are_counted() {
         proto()
     );
     let project = Project::real().file("mine.toml", &text);
-    let args =
-        ["-s=mine.toml", "-t=grpc", "--rounds=2", "--no-calibrate", "--json", "--workers=2"];
+    let args = ["-s=mine.toml", "-t=grpc", "--rounds=2", "--no-calibrate", "--json", "--workers=2"];
     let finished = project.run(&args);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();

@@ -10,8 +10,8 @@ use crate::scenario::error::Fault;
 use crate::scenario::nearest::{list, suggestion};
 use crate::scenario::protos::message_of_json;
 
-/// Adds a fault for each part of `value` that a message of type `kind` cannot have. Parts with values
-/// that only a request has, such as captured ones, are not compared.
+/// Adds a fault for each part of `value` that a message of type `kind` cannot have. Parts with
+/// captured values, cells of rows or environment variables are not compared.
 pub(super) fn check(value: &Value<'_>, kind: &MessageDescriptor, faults: &mut Faults<'_>) {
     if check_fields(value, kind, faults)
         && let Some(Err(message)) = rendered(value, faults).map(|text| reason(kind, &text))
@@ -93,10 +93,14 @@ fn check_field(
     }
 }
 
-/// Returns the JSON of a value with placeholders replaced; `None` if some have no value yet.
+/// Returns the JSON of a value with placeholders replaced; `None` if some have no value yet, or one that
+/// no fault may show.
 fn rendered(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     // Adds no fault: the whole body was read without one.
     let (template, mut text) = (json::read_template(value, faults)?, String::new());
+    if !template.variables().is_empty() {
+        return None;
+    }
     template.render(&mut Data::new(0, 0), &mut text).ok().map(|()| text)
 }
 

@@ -3,13 +3,14 @@
 use std::io;
 use std::ops::ControlFlow;
 
-use loadgen::engine::try_steps;
+use loadgen::engine::{Plan, Tried, try_steps};
 use loadgen::measure::ErrorKind;
+use loadgen::scenario::parse_to_run;
 
 use super::echo::{Echo, PROTO};
 use super::peer::{CANCEL, DATA, END_HEADERS, END_STREAM, HEADERS, OK, Peer, Server, block};
 use super::run::run;
-use crate::common::engine::plan;
+use crate::common::engine::{finish, hold, plan};
 use crate::common::tls::Tls;
 
 /// A status of 502, without an index in HPACK's table.
@@ -268,6 +269,32 @@ async fn a_captured_value_that_the_message_cannot_have_is_not_sent() {
     let said = &came.counts.examples[&ErrorKind::Expectation];
     assert!(said.starts_with("the message is not a all.Everything: "), "{said}");
     assert_eq!(server.requests().len(), 3);
+}
+
+/// Neither the error of a run nor that of a trial quotes a value of the environment.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_that_the_message_cannot_have_is_not_shown() {
+    let server = Echo::start().await;
+    let text = steps(&format!(
+        "load = {{ users = 1, iterations = 2 }}\n[[step]]\n{SAY}\
+         body = {{ json = {{ large = \"{{{{ env KEY }}}}\", text = \"{{{{ env KEY }}}}\" }} }}"
+    ));
+    let environment = |_: &str| Some("hunter\"2".to_owned());
+    let scenario = parse_to_run("test", "test.toml", &text, &environment).unwrap();
+    let plan = Plan { scenario, ..plan(&server.url, "[[step]]\nget = \"/\"") };
+    let mut wrong = None;
+    let show = |_: &_, tried: Tried| {
+        wrong = tried.wrong;
+        ControlFlow::Continue(())
+    };
+    try_steps(&plan, show).await.unwrap();
+    let (series, _) = finish(plan).await;
+    let said = hold(&series).examples[&ErrorKind::Expectation].clone();
+    for said in [said, wrong.unwrap().1] {
+        assert!(said.starts_with("the message is not a all.Everything: "), "{said}");
+        assert!(said.contains("{{ env KEY }}") && !said.contains("hunter"), "{said}");
+    }
+    assert!(server.requests().is_empty());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -76,7 +76,7 @@ impl Message {
                 (name, None) => generated.push((name, value)),
             }
         }
-        let content = Content::of(step, call.as_ref()).map_err(|e| wrong(&e))?;
+        let content = Content::of(step, call.as_ref());
         let length = match &content {
             // The length of the message is in its prefix.
             _ if call.is_some() => None,
@@ -152,22 +152,21 @@ impl Message {
 }
 
 impl Content {
-    /// Returns the body of the requests of `step`, which makes `call`. Returns what is wrong with the
-    /// step if its message cannot be made.
-    fn of(step: &Step, call: Option<&Call>) -> Result<Self, String> {
-        let Some(body) = &step.body else { return Ok(Self::None) };
+    /// Returns the body of the requests of `step`, which makes `call`. A message that cannot be made is
+    /// rendered for each request, so that the request fails and its error hides secrets.
+    fn of(step: &Step, call: Option<&Call>) -> Self {
+        let Some(body) = &step.body else { return Self::None };
         let body = Body { content_type: body.content_type.clone(), parts: body.revealed() };
         if body.parts.iter().any(|part| part.as_constant().is_none()) {
-            return Ok(Self::Generated(body));
+            return Self::Generated(body);
         }
         // Constant texts need no data, and cannot fail to render.
-        let Ok(bytes) = step_request::body(&body, &mut Data::new(0, 0)) else {
-            return Ok(Self::None);
-        };
-        Ok(Self::Constant(match call {
-            Some(call) => call.request(&bytes).map_err(|e| format!("an invalid message: {e}"))?,
-            None => bytes,
-        }))
+        let Ok(bytes) = step_request::body(&body, &mut Data::new(0, 0)) else { return Self::None };
+        match call.map(|call| call.request(&bytes)) {
+            None => Self::Constant(bytes),
+            Some(Ok(message)) => Self::Constant(message),
+            Some(Err(_)) => Self::Generated(body),
+        }
     }
 }
 
