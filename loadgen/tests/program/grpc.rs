@@ -77,7 +77,29 @@ fn the_shipped_scenario_runs() {
     let finished = project.run(&["-s=mine.toml", "--no-calibrate", "--json", "--rounds=1"]);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let target = &finished.json()["targets"][0];
-    assert_eq!((&target["target"], &target["requests"]), (&"grpc".into(), &100.into()), "{target}");
+    assert_eq!(
+        (&target["target"], &target["total"]["requests"]),
+        (&"grpc".into(), &100.into()),
+        "{target}"
+    );
+}
+
+/// Without Redis, the target fails the call, and says why.
+#[test]
+fn a_failed_call_is_shown_with_its_status_and_its_message() {
+    let text = format!(
+        "[load]\nusers = 2\niterations = 20\n[grpc]\nproto = \"{}\"\n[[step]]\nname = \"get\"\n\
+         grpc = \"loadgen.Greeter/Get\"\nverify = false\n",
+        proto()
+    );
+    let project = Project::real().file("mine.toml", &text);
+    let finished = project.run(&["-s=mine.toml", "-t=grpc", "--no-calibrate", "--rounds=1"]);
+    assert_eq!(finished.code, Some(1), "no call succeeds: {}", finished.said());
+    let said = finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = "100.00 % of requests failed: 20 × status (expected grpc-status OK, got UNKNOWN: \
+                    Unexpected <class 'RuntimeError'>: REDIS_URL is not set)";
+    assert!(said.contains(expected), "{said}");
+    assert!(said.contains("set `expect.grpc_status` of the step"), "{said}");
 }
 
 #[test]
@@ -85,5 +107,14 @@ fn each_call_is_explained() {
     let project = Project::real().file("mine.toml", &shipped("users = 4"));
     let explained = project.run(&["check", "./mine.toml"]);
     assert_eq!(explained.code, Some(0), "{}", explained.said());
-    insta::assert_snapshot!(explained.stdout.trim_end(), @"");
+    insta::assert_snapshot!(explained.stdout.trim_end(), @r#"
+    mine: ok
+      Unary gRPC calls with a message of one field
+      targets     grpc
+      load        closed model, 4 users, for 10s
+      transport   http2, for HTTP/2
+      step        hello: GRPC loadgen.Greeter/Hello, expects grpc-status OK with a body that matches '"Hello \w+ \w+"' within 30s
+                    content-type: application/grpc
+                    {"name":"{{ name }}"}
+    "#);
 }

@@ -52,7 +52,11 @@ pub(crate) fn message_of_json(
 ) -> Result<DynamicMessage, String> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let message = DynamicMessage::deserialize(kind.clone(), &mut reader);
-    message.and_then(|message| reader.end().map(|()| message)).map_err(|e| e.to_string())
+    message.and_then(|message| reader.end().map(|()| message)).map_err(|error| {
+        let error = error.to_string();
+        // The place is one within a text that nobody has written.
+        error.split(" at line ").next().unwrap_or_default().to_owned()
+    })
 }
 
 impl PartialEq for Protos {

@@ -41,8 +41,9 @@ impl Call {
     /// is not of such a message.
     pub fn request(&self, json: &[u8]) -> Result<Bytes, String> {
         let json = std::str::from_utf8(json).map_err(|e| e.to_string())?;
-        let message = message_of_json(&self.request, json)
-            .map_err(|e| format!("the message is not a {}: {e}", self.request.full_name()))?;
+        let message = message_of_json(&self.request, json).map_err(|e| {
+            format!("the message is not of the type {}: {e}", self.request.full_name())
+        })?;
         let length = message.encoded_len();
         let mut body = Vec::with_capacity(PREFIX + length);
         body.put_u8(0);

@@ -150,10 +150,11 @@ fn json(kind: &MessageDescriptor, body: &[u8]) -> Result<Vec<u8>, Undecodable> {
     }
     if bytes.len() < length {
         let got = format!("the first {} of {length} bytes", bytes.len());
-        return Err(wrong(format!("a whole {name}"), got));
+        return Err(wrong(format!("a whole message of the type {name}"), got));
     }
     let undecodable = |error: String| {
-        wrong(format!("a {name}"), format!("bytes that are none: {}", beginning(&error)))
+        let got = format!("bytes that are none: {}", beginning(&error));
+        wrong(format!("a message of the type {name}"), got)
     };
     let message = DynamicMessage::decode(kind.clone(), bytes);
     let message = message.map_err(|e| undecodable(e.to_string()))?;

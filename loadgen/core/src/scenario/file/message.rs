@@ -106,11 +106,7 @@ fn rendered(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
 
 /// Returns an error if no message of this type has the JSON form `text`.
 fn reason(kind: &MessageDescriptor, text: &str) -> Result<(), String> {
-    let message = message_of_json(kind, text).err();
-    // The place is one within `text`, which nobody has written.
-    message.map_or(Ok(()), |message| {
-        Err(message.split(" at line ").next().unwrap_or_default().to_owned())
-    })
+    message_of_json(kind, text).map(drop)
 }
 
 fn help(field: &FieldDescriptor) -> String {

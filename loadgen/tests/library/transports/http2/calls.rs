@@ -233,7 +233,12 @@ async fn a_message_of_another_type_is_not_the_expected_one() {
     let broken = || respond(b"\0\0\0\0\x03\x62\x01\xff", DONE);
     let (kind, said) = fails("counters = { n = \"/large\" }", broken()).await;
     assert_eq!(kind, ErrorKind::Expectation);
-    assert!(said.starts_with("expected a all.Everything, got bytes that are none: "), "{said}");
+    assert!(
+        said.starts_with(
+            "expected a message of the type all.Everything, got bytes that are none: "
+        ),
+        "{said}"
+    );
     // Nothing reads the message, and so nothing decodes it.
     let server = Server::start(&[], move |peer, _| {
         loop {
@@ -267,7 +272,7 @@ async fn a_captured_value_that_the_message_cannot_have_is_not_sent() {
     let came = run(&server.url, "", "users = 1, iterations = 3", &text).await;
     assert_eq!((came.answered(), came.errors()), (3, vec![(ErrorKind::Expectation, 3)]));
     let said = &came.counts.examples[&ErrorKind::Expectation];
-    assert!(said.starts_with("the message is not a all.Everything: "), "{said}");
+    assert!(said.starts_with("the message is not of the type all.Everything: "), "{said}");
     assert_eq!(server.requests().len(), 3);
 }
 
@@ -277,7 +282,7 @@ async fn a_secret_that_the_message_cannot_have_is_not_shown() {
     let server = Echo::start().await;
     let text = steps(&format!(
         "load = {{ users = 1, iterations = 2 }}\n[[step]]\n{SAY}\
-         body = {{ json = {{ large = \"{{{{ env KEY }}}}\", text = \"{{{{ env KEY }}}}\" }} }}"
+         body = {{ json = {{ truth = \"{{{{ env KEY }}}}\" }} }}"
     ));
     let environment = |_: &str| Some("hunter\"2".to_owned());
     let scenario = parse_to_run("test", "test.toml", &text, &environment).unwrap();
@@ -291,7 +296,7 @@ async fn a_secret_that_the_message_cannot_have_is_not_shown() {
     let (series, _) = finish(plan).await;
     let said = hold(&series).examples[&ErrorKind::Expectation].clone();
     for said in [said, wrong.unwrap().1] {
-        assert!(said.starts_with("the message is not a all.Everything: "), "{said}");
+        assert!(said.starts_with("the message is not of the type all.Everything: "), "{said}");
         assert!(said.contains("{{ env KEY }}") && !said.contains("hunter"), "{said}");
     }
     assert!(server.requests().is_empty());
