@@ -2,6 +2,7 @@
 
 use std::io;
 use std::ops::ControlFlow;
+use std::sync::Arc;
 
 use loadgen::engine::{Plan, Tried, try_steps};
 use loadgen::measure::ErrorKind;
@@ -72,6 +73,9 @@ async fn calls_and_requests_share_connections() {
     assert_eq!((came.answered(), came.errors()), (270, vec![]), "{:?}", came.counts.examples);
     assert_eq!((server.requests().len(), server.connections()), (270, 2));
 }
+
+/// Function with which a server treats a request on the stream with this number.
+type Treat = dyn Fn(&mut Peer, u32) -> io::Result<()> + Send + Sync;
 
 /// Runs three calls with the keys `step`, each of which the server treats with `treat`. Returns the
 /// error's kind, and its message.
@@ -148,17 +152,16 @@ async fn an_expected_status_is_no_error() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_response_to_a_unary_call_is_an_error_of_the_protocol() {
-    let protocol =
-        async |said: &str, treat: Box<dyn Fn(&mut Peer, u32) -> io::Result<()> + Send + Sync>| {
-            // The same whether something reads the message or not.
-            let treat = std::sync::Arc::new(treat);
-            for step in ["", "expect = { json = { \"/text\" = \"\" } }"] {
-                let treat = treat.clone();
-                let (kind, message) = fails(step, move |peer, id| treat(peer, id)).await;
-                assert_eq!(kind, ErrorKind::Protocol, "{message}");
-                assert_eq!(message, said);
-            }
-        };
+    let protocol = async |said: &str, treat: Box<Treat>| {
+        // The same whether something reads the message or not.
+        let treat: Arc<Treat> = treat.into();
+        for step in ["", "expect = { json = { \"/text\" = \"\" } }"] {
+            let treat = treat.clone();
+            let (kind, message) = fails(step, move |peer, id| treat(peer, id)).await;
+            assert_eq!(kind, ErrorKind::Protocol, "{message}");
+            assert_eq!(message, said);
+        }
+    };
     let empty: &[u8] = b"\0\0\0\0\0";
     protocol("the response has no grpc-status", Box::new(respond(empty, &[("x-a", "1")]))).await;
     protocol(

@@ -13,11 +13,14 @@ use tokio::net::TcpListener;
 /// The `.proto` file of the service, as seen from the folder in which tests run.
 pub const PROTO: &str = "core/src/engine/grpc/everything.proto";
 
+/// The head and the body of a request.
+pub type Received = (Parts, Vec<u8>);
+
 /// A server that runs until the test's runtime ends. Its answers to calls have the trailer `x-cost: 7`; to
 /// any other request it answers `hello`.
 pub struct Echo {
     pub url: String,
-    requests: Arc<Mutex<Vec<(Parts, Vec<u8>)>>>,
+    requests: Arc<Mutex<Vec<Received>>>,
     connections: Arc<AtomicUsize>,
 }
 
@@ -47,7 +50,7 @@ impl Echo {
     }
 
     /// Returns the head and the body of each request, in the order of their ends.
-    pub fn requests(&self) -> Vec<(Parts, Vec<u8>)> {
+    pub fn requests(&self) -> Vec<Received> {
         std::mem::take(&mut self.requests.lock().unwrap())
     }
 
@@ -59,7 +62,7 @@ impl Echo {
 async fn answer(
     (head, mut body): (Parts, h2::RecvStream),
     mut respond: SendResponse<Bytes>,
-    requests: Arc<Mutex<Vec<(Parts, Vec<u8>)>>>,
+    requests: Arc<Mutex<Vec<Received>>>,
 ) {
     let mut came = Vec::new();
     while let Some(chunk) = body.data().await {
