@@ -257,7 +257,7 @@ fn header_names_are_lowercased() {
 
 #[test]
 fn a_scenario_survives_serialization() {
-    let shipped = ["direct", "redis3", "insert_one", "insert_batch"].map(shipped);
+    let shipped = ["direct", "redis3", "insert_one", "insert_batch", "grpc"].map(shipped);
     for scenario in shipped.into_iter().chain([with_http()]) {
         let bytes = rmp_serde::to_vec_named(&scenario).unwrap();
         assert_eq!(rmp_serde::from_slice::<Scenario>(&bytes).unwrap(), scenario);
