@@ -79,6 +79,12 @@ class Backends:
         async with self._redis_slots:
             return cast("str | None", await redis.get(key))  # Not bytes: the pool decodes.
 
+    async def add(self, key: str, number: int) -> int:
+        """Add a number to that of one key, and return the sum."""
+        redis = configured(self._redis, "REDIS_URL")
+        async with self._redis_slots:
+            return await redis.incrby(key, number)
+
     async def insert(self, items: Items) -> int:
         """Store the items in one statement, which is a separate transaction, and return the number of stored items."""
         postgres = configured(self._postgres, "DATABASE_URL")

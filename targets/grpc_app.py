@@ -39,6 +39,7 @@ def compiled() -> dict[str, Any]:
 MESSAGES = compiled()
 HelloRequest, HelloReply = MESSAGES["loadgen.HelloRequest"], MESSAGES["loadgen.HelloReply"]
 GetRequest, GetReply = MESSAGES["loadgen.GetRequest"], MESSAGES["loadgen.GetReply"]
+AddRequest, AddReply = MESSAGES["loadgen.AddRequest"], MESSAGES["loadgen.AddReply"]
 
 
 async def hello(request: Any, _: Context) -> Any:
@@ -47,6 +48,10 @@ async def hello(request: Any, _: Context) -> Any:
 
 async def get(request: Any, _: Context) -> Any:
     return GetReply(value=await backends.read_value(request.key))
+
+
+async def add(request: Any, _: Context) -> Any:
+    return AddReply(added=request.number, total=await backends.add(request.key, request.number))
 
 
 class Health(health_pb2_grpc.HealthServicer):
@@ -65,6 +70,7 @@ async def serve(host: str, port: int) -> None:
     handlers = {
         "Hello": grpc.unary_unary_rpc_method_handler(hello, HelloRequest.FromString, HelloReply.SerializeToString),
         "Get": grpc.unary_unary_rpc_method_handler(get, GetRequest.FromString, GetReply.SerializeToString),
+        "Add": grpc.unary_unary_rpc_method_handler(add, AddRequest.FromString, AddReply.SerializeToString),
     }
     server.add_registered_method_handlers(SERVICE, handlers)
     health_pb2_grpc.add_HealthServicer_to_server(Health(), server)

@@ -84,7 +84,7 @@ fn check(c: &mut Criterion) {
                     status: 200,
                     headers: Headers::Unkept,
                     body,
-                    encoding: None,
+                    form: None,
                     streamed: None,
                 };
                 check.hold(&answer, &mut counters).unwrap();

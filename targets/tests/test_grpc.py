@@ -8,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import uuid4
 
 import grpc
 import pytest
@@ -74,6 +75,13 @@ def test_reads_a_key(greeter: Any) -> None:
 
 def test_has_no_value_for_a_missing_key(greeter: Any) -> None:
     assert not greeter.Get(messages.GetRequest(key="loadgen:missing"), timeout=10).HasField("value")
+
+
+def test_adds_to_a_number(greeter: Any) -> None:
+    key = f"loadgen:test:{uuid4()}"
+    for number, total in ((1, 1), (5, 6), (-2, 4)):
+        reply = greeter.Add(messages.AddRequest(key=key, number=number), timeout=10)
+        assert (reply.added, reply.total) == (number, total)
 
 
 def test_refuses_an_unknown_method(channel: grpc.Channel) -> None:

@@ -55,6 +55,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             backends: Vec::new(),
             existing: Existing::default(),
             http: Http::default(),
+            grpc: None,
             load: Load {
                 model: Model::Closed,
                 users,

@@ -27,6 +27,7 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
         ]
         .map(|(part, digest)| (part.to_owned(), digest)),
     );
+    all_steps.extend(scenario.grpc.iter().map(|protos| ("grpc".to_owned(), digest(protos))));
     all_steps
         .extend(scenario.rows.iter().map(|rows| (format!("rows.{}", rows.name), of_rows(rows))));
     let steps = scenario.steps.iter().map(|step| (step.name.clone(), parts(step))).collect();
@@ -49,7 +50,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
     headers.sort_unstable();
     let body = step.body.as_ref().map(|body| (&body.content_type, content(body)));
     // Requests have no part of this name, so that their digests are those of earlier versions.
-    let of_socket = (step.action != Action::Request).then(|| ("action", digest(&step.action)));
+    let action = (step.action != Action::Request).then(|| ("action", digest(&step.action)));
     BTreeMap::from_iter(
         [
             ("method", digest(&step.method)),
@@ -65,7 +66,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
             ("repeat", digest(&step.repeat)),
         ]
         .into_iter()
-        .chain(of_socket)
+        .chain(action)
         .map(|(part, digest)| (part.to_owned(), digest)),
     )
 }
@@ -167,6 +168,36 @@ mod tests {
         assert_eq!(to("text = \"x\", reply = true"), [""; 0]);
         assert_eq!(to("text = \"x\", reply = false"), ["action"]);
         assert_eq!(to("text = \"y\""), ["body"]);
+    }
+
+    #[test]
+    fn what_is_called_is_a_part() {
+        let folder = tempfile::tempdir().unwrap();
+        let of = |proto: &str, step: &str| {
+            std::fs::write(folder.path().join("a.proto"), proto).unwrap();
+            let text = format!("[grpc]\nproto = 'a.proto'\n[[step]]\nname = 'a'\n{step}");
+            let path = folder.path().join("s.toml");
+            sent(&parse_to_run("s", &path.to_string_lossy(), &text, &|_: &str| None).unwrap())
+        };
+        let proto = "syntax = 'proto3'; message M { int32 n = 1; } service S { rpc A(M) returns (M); \
+                     rpc B(M) returns (M); }";
+        let before = of(proto, "grpc = 'S/A'");
+        assert_eq!(before, of(&format!("// The same.\n{proto}"), "grpc = 'S/A'"));
+        let other = of(&proto.replace("n = 1", "n = 2"), "grpc = 'S/A'");
+        assert_ne!(before.all_steps["grpc"], other.all_steps["grpc"]);
+        assert_eq!(before.steps, other.steps);
+        for (step, part) in [
+            ("grpc = 'S/B'", "path"),
+            ("grpc = 'S/A'\nbody.json.n = 1", "body"),
+            ("grpc = 'S/A'\nexpect.grpc_status = 'ABORTED'", "expect"),
+        ] {
+            let after = of(proto, step);
+            let differs = |(name, it): (&String, &String)| {
+                (before.steps["a"][name] != *it).then(|| name.clone())
+            };
+            let changed: Vec<String> = after.steps["a"].iter().filter_map(differs).collect();
+            assert_eq!(changed, [part]);
+        }
     }
 
     #[test]

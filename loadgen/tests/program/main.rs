@@ -24,6 +24,7 @@ mod environment;
 mod experiment;
 mod fail_fast;
 mod first_day;
+mod grpc;
 mod home;
 mod hostile;
 mod hosts;

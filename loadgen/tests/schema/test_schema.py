@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[3]
 # The Makefile sets the folder in which Cargo builds.
 LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
 # Examples of the reference use these files.
-FILES = [ROOT / "loadgen" / "tests" / "data" / name for name in ["accounts.csv", "photo.jpg"]]
+FILES = [ROOT / "loadgen" / "tests" / "data" / name for name in ["accounts.csv", "photo.jpg", "greeter.proto"]]
+GREETER = ROOT / "targets" / "greeter.proto"
 
 SCHEMA = json.loads((ROOT / "scenarios" / "loadgen.schema.json").read_text())
 VALIDATOR = Draft7Validator(SCHEMA)
@@ -89,6 +90,10 @@ WRONG = {
     "a step without a request": "[[step]]\nname = 'nothing'",
     "a step of two requests": f"{STEP}post = '/'",
     "a path with its host": "[[step]]\nget = 'http://example.org/'",
+    "services without a file": "[grpc]\n[[step]]\ngrpc = 'a.B/C'",
+    "a call without its method": "[[step]]\ngrpc = 'a.B'",
+    "a call with a query": "[[step]]\ngrpc = 'a.B/C'\nquery = { a = 1 }",
+    "an unknown status of a call": "[[step]]\ngrpc = 'a.B/C'\nexpect = { grpc_status = 'FINE' }",
     "a weight outside iterations": f"{STEP}[[step]]\nget = '/a'\nwhen = 'start'\nweight = 2",
     "a body of two kinds": "[[step]]\npost = '/'\nbody = { json = 1, text = '1' }",
     "a body in the answer to HEAD": "[[step]]\nhead = '/'\nexpect = { body = 'hello' }",
@@ -140,9 +145,16 @@ OTHERS: list[Any] = [True, 7, -1, 0.5, 1000, "", "7", "10s", "/x", "zz", "< 1", 
 STRANGER = "zzzzzzzz"
 
 
+def is_message(scenario: Scenario, place: Place) -> bool:
+    """Return whether the table is a message of gRPC, whose keys only the .proto file has."""
+    return place[:1] == ("step",) and "grpc" in table_at(scenario, place[:2]) and place[2:4] == ("body", "json")
+
+
 def with_strangers(scenario: Scenario) -> Iterator[Scenario]:
     """Yield the scenario with an additional key, in one table after another."""
     for place in tables(scenario):
+        if is_message(scenario, place):
+            continue
         yield with_table(scenario, place, table_at(scenario, place) | {STRANGER: 1})
 
 
@@ -168,6 +180,11 @@ def toml(value: Any) -> str:
 
 def taken_by_loadgen(scenarios: list[Scenario], folder: Path) -> list[bool]:
     """Return for each scenario whether `loadgen check` accepts it."""
+    # The shipped scenarios have paths from their own folder.
+    (folder / "targets").mkdir(exist_ok=True)
+    shutil.copy(GREETER, folder / "targets")
+    folder /= "scenarios"
+    folder.mkdir(exist_ok=True)
     for file in FILES:
         shutil.copy(file, folder)
     for number, scenario in enumerate(scenarios):

@@ -23,6 +23,7 @@ mod countdown;
 mod error;
 mod gate;
 mod goose_round;
+mod grpc;
 mod happy_eyeballs;
 mod latest_value;
 pub mod load;
@@ -47,6 +48,8 @@ mod verify;
 pub use content_encoding::fuzzing::decompress_foreign;
 pub use error::EngineError;
 pub use goose_round::{Finished, GooseRound};
+#[cfg(any(test, fuzzing))]
+pub use grpc::fuzzing::reply_foreign;
 pub use happy_eyeballs::dial;
 pub use load_change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
 pub use null_server::{NullAnswer, NullServer, WHICH};
@@ -65,5 +68,7 @@ pub use verify::{Demand, Mismatch, Verified, VerifyError, verify};
 #[doc(hidden)]
 pub mod parts {
     pub use super::check::Check;
-    pub use super::transport::{Answer, Body, Headers, Keep, Link, Progress, Reader, Transport};
+    pub use super::transport::{
+        Answer, Body, Form, Headers, Keep, Link, Progress, Reader, Transport,
+    };
 }

@@ -4,10 +4,11 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use super::check::Check;
+use super::grpc::Reply;
 use super::plan::{Number, Plan};
 use super::rows::Supply;
 use super::transport::{Link, Transport};
-use crate::scenario::{Data, Secrets, Step};
+use crate::scenario::{Data, GrpcStatus, Secrets, Step};
 
 /// Result of sending a step once. The values of environment variables are hidden in all fields
 /// except the headers and the body of `answer`.
@@ -41,11 +42,13 @@ pub struct Tried {
 pub struct TrialAnswer {
     /// HTTP status code.
     pub status: u16,
+    /// Status of a gRPC call; `None` for any other answer.
+    pub grpc_status: Option<GrpcStatus>,
     /// Time from the send to the last byte of the answer.
     pub took: Duration,
     /// Length of the body, in bytes.
     pub bytes: u64,
-    /// Beginning of the decompressed body as text, up to 1 KiB.
+    /// Beginning of the decompressed body as text, or of the JSON form of a gRPC message, up to 1 KiB.
     pub beginning: String,
     /// All headers, as received. Never shown: [`Tried::answered_headers`] hides secrets.
     pub headers: Vec<(String, Vec<u8>)>,
@@ -181,12 +184,20 @@ impl Tried {
             }
             Ok(Ok(answer)) => {
                 let (status, beginning) = (answer.status, beginning(&answer.beginning()));
+                let grpc_status = answer.reply().map(Reply::status);
                 // The first request of a server may take longer than those that are measured.
                 let taken = check.take(&answer, None, &mut self.counters, data);
                 self.wrong = taken.err().map(|wrong| (wrong.expected, wrong.got));
                 let (headers, body) = (answer.headers.all(), answer.body.to_vec());
-                self.answer =
-                    Some(TrialAnswer { status, took, bytes: 0, beginning, headers, body });
+                self.answer = Some(TrialAnswer {
+                    status,
+                    grpc_status,
+                    took,
+                    bytes: 0,
+                    beginning,
+                    headers,
+                    body,
+                });
             }
         }
         if let Some(answer) = &mut self.answer {

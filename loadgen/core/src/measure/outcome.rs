@@ -72,9 +72,9 @@ pub enum ErrorKind {
     Timeout,
     /// The connection broke before the response was complete.
     Reset,
-    /// The response was not valid HTTP.
+    /// The response was not valid HTTP, or that to a gRPC call was not valid gRPC.
     Protocol,
-    /// The response's HTTP status was not the expected status.
+    /// The response's HTTP status, or the status of a gRPC call, was not the expected status.
     Status,
     /// The status was as expected, but another part of the response was not. Also used if a request
     /// cannot be rendered from earlier responses.

@@ -1,4 +1,4 @@
-//! Action of a user in a step: an HTTP request, or a use of the user's WebSocket.
+//! Action of a user in a step: an HTTP request, a gRPC call, or a use of the user's WebSocket.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,8 @@ pub enum Action {
     /// Sends an HTTP request, and reads the response.
     #[default]
     Request,
+    /// Makes a unary gRPC call: an HTTP/2 request with one message, answered with one message.
+    Call,
     /// Opens the user's WebSocket, with an HTTP request of its own connection.
     Connect,
     /// Sends a message over the user's WebSocket.
@@ -30,11 +32,18 @@ impl Action {
     pub fn name(self) -> Option<&'static str> {
         match self {
             Self::Request => None,
+            Self::Call => Some("GRPC"),
             Self::Connect => Some("WEBSOCKET"),
             Self::Send { .. } => Some("SEND"),
             Self::Receive => Some("RECEIVE"),
             Self::Close => Some("CLOSE"),
         }
+    }
+
+    /// Returns whether the action opens or uses a WebSocket.
+    #[must_use]
+    pub fn uses_socket(self) -> bool {
+        self == Self::Connect || self.needs_socket()
     }
 
     /// Returns whether the action needs an open WebSocket.

@@ -33,7 +33,7 @@ impl Scenario {
 impl Template {
     /// Returns the environment variables in the template, each with its value if the environment
     /// was read.
-    fn variables(&self) -> Vec<(&str, Option<&Secret>)> {
+    pub(super) fn variables(&self) -> Vec<(&str, Option<&Secret>)> {
         let pieces = self.pieces.iter().flat_map(|piece| match piece {
             Piece::Variable { name, value, .. } => vec![(name.as_str(), value.as_ref())],
             Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.variables(),

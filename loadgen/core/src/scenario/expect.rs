@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::grpc_status::GrpcStatuses;
 use super::size_range::SizeRange;
 use super::stream::ExpectedStream;
 
@@ -13,6 +14,9 @@ use super::stream::ExpectedStream;
 pub struct Expect {
     /// Expected statuses.
     pub status: Statuses,
+    /// Expected statuses of a gRPC call; `None` for a step without a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc_status: Option<GrpcStatuses>,
     /// Conditions that headers and body must meet, each of them.
     pub all: Vec<Condition>,
     /// Conditions of which headers and body must meet none.

@@ -159,6 +159,10 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     let expect = &step.expect;
     let _ = match step.action {
         Action::Request | Action::Connect => write!(text, ", expects {}", expect.status),
+        Action::Call => {
+            let statuses = expect.grpc_status.clone().unwrap_or_default();
+            write!(text, ", expects grpc-status {statuses}")
+        }
         Action::Send { reply: true } | Action::Receive => write!(text, ", expects a message"),
         Action::Send { reply: false } => write!(text, ", expects no message, is sent"),
         Action::Close => write!(text, ", expects the server's close frame"),

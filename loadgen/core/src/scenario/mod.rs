@@ -28,6 +28,7 @@ mod file;
 mod flow;
 #[cfg(any(test, fuzzing))]
 mod fuzzing;
+mod grpc_status;
 mod http;
 mod iteration;
 mod limits;
@@ -41,6 +42,7 @@ mod nearest;
 mod overrides;
 mod placeholder;
 mod proof;
+mod protos;
 mod rows;
 mod secret;
 mod sharing;
@@ -65,6 +67,7 @@ pub use expect::{Condition, Expect, HeaderCondition, JsonType, Statuses};
 pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::encode_foreign;
+pub use grpc_status::{GrpcStatus, GrpcStatuses};
 pub use http::{Http, HttpFeature, HttpVersion, Reuse, TransportKind};
 pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
@@ -77,6 +80,10 @@ pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
 pub use proof::{Claim, Proof};
+pub use protos::Protos;
+pub(crate) use protos::message_of_json;
+#[cfg(any(test, fuzzing))]
+pub(crate) use protos::protos_of_text;
 pub use rows::{Cells, Order, Rows};
 pub use sharing::{Sharing, TooFewStreams};
 pub use size_range::SizeRange;

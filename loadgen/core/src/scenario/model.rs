@@ -14,6 +14,7 @@ use super::http::Http;
 use super::load::{Load, ThinkTime};
 use super::method::Method;
 use super::proof::Proof;
+use super::protos::Protos;
 use super::rows::Rows;
 use super::template::Template;
 use super::threshold::Threshold;
@@ -35,6 +36,9 @@ pub struct Scenario {
     pub existing: Existing,
     /// HTTP version, options and transport of all requests.
     pub http: Http,
+    /// Services that steps call with gRPC; `None` without such steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub grpc: Option<Protos>,
     /// Amount and duration of the load.
     pub load: Load,
     /// Rows of CSV files whose values users send.
@@ -71,13 +75,13 @@ impl Scenario {
     /// Returns whether a step uses a WebSocket.
     #[must_use]
     pub fn uses_websocket(&self) -> bool {
-        self.steps.iter().any(|step| step.action != Action::Request)
+        self.steps.iter().any(|step| step.action.uses_socket())
     }
 
-    /// Returns whether a step sends an HTTP request on the user's own connection for these.
+    /// Returns whether a step sends an HTTP request or a gRPC call, on the user's connection for these.
     #[must_use]
     pub fn uses_http(&self) -> bool {
-        self.steps.iter().any(|step| step.action == Action::Request)
+        self.steps.iter().any(|step| !step.action.uses_socket())
     }
 
     /// Returns whether users open their WebSocket before their first iteration.
@@ -139,15 +143,15 @@ pub struct Step {
     pub name: String,
     /// Time at which a user sends the step: in each iteration, or once at the user's start or stop.
     pub when: When,
-    /// Action of the user: an HTTP request, or a use of its WebSocket.
+    /// Action of the user: an HTTP request, a gRPC call, or a use of its WebSocket.
     pub action: Action,
     /// Method of the HTTP request.
     pub method: Method,
-    /// Path and query: begins with `/` or `?`, or is empty.
+    /// Path and query: begins with `/` or `?`, or is empty. `/package.Service/Method` for a gRPC call.
     pub path: Template,
     /// Header names in lower case, and their values.
     pub headers: Vec<(String, Template)>,
-    /// Body of the request, or message to send; `None` if there is none.
+    /// Body of the request, or message to send, of a gRPC call in its JSON form; `None` if there is none.
     pub body: Option<Body>,
     /// Relative frequency of this step among consecutive steps with weights, of which an iteration
     /// sends one. A step is sent as often as its share of the sum of the weights. `None` for a step
@@ -174,11 +178,11 @@ pub struct Step {
 }
 
 impl Step {
-    /// Returns the request's method and path, or the word for a use of the WebSocket.
+    /// Returns the request's method and path, or the word for another action, such as
+    /// `GRPC package.Service/Method`.
     #[must_use]
     pub fn request_line(&self) -> String {
-        let verb = self.action.name().unwrap_or(self.method.name());
-        format!("{verb} {}", self.path).trim_end().to_owned()
+        request_line(self.action, &self.method, &self.path)
     }
 
     /// Returns whether all requests of this step are the same, because no part is generated.
@@ -211,6 +215,16 @@ impl Step {
         let headers = self.headers.iter().map(|(_, value)| value);
         headers.chain(self.body.iter().flat_map(Body::texts)).chain([&self.path])
     }
+}
+
+/// See [`Step::request_line`].
+pub(super) fn request_line(action: Action, method: &Method, path: &Template) -> String {
+    let (verb, path) = (action.name().unwrap_or(method.name()), path.to_string());
+    let path = match action {
+        Action::Call => path.trim_start_matches('/'),
+        _ => &path,
+    };
+    format!("{verb} {path}").trim_end().to_owned()
 }
 
 /// A number that is read from each expected answer and added up over the run.

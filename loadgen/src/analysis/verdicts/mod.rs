@@ -46,7 +46,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
             nothing_answered(target)
                 .into_iter()
                 .chain(target_ended(target))
-                .chain(errors(target))
+                .chain(errors(target, scenario))
                 .chain(collapse(target, record))
                 .chain(silence(target, record))
                 .chain(stop_failed(target, scenario))
@@ -161,7 +161,7 @@ fn target_ended(target: &TargetRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::TargetEnded, message, advice))
 }
 
-fn errors(target: &TargetRecord) -> Option<Verdict> {
+fn errors(target: &TargetRecord, scenario: &Scenario) -> Option<Verdict> {
     let total = &target.total;
     if total.errors == 0 {
         return None;
@@ -178,11 +178,18 @@ fn errors(target: &TargetRecord) -> Option<Verdict> {
     let percent = total.error_rate() * 100.0;
     let message = format!("{percent:.2} % of requests failed: {}", kinds.join("; "));
     let has_status = total.errors_by_kind.get(&ErrorKind::Status).is_some_and(|n| *n > 0);
-    let advice = if has_status {
-        "failed requests are in no rate or latency: fix the errors before you compare, or set \
-         `expect.status` of the step, such as [200, 404], if the status is right"
-    } else {
-        "failed requests are in no rate or latency: fix the errors before you compare"
+    let advice = match (has_status, &scenario.grpc) {
+        (true, None) => {
+            "failed requests are in no rate or latency: fix the errors before you compare, or set \
+             `expect.status` of the step, such as [200, 404], if the status is right"
+        }
+        (true, Some(_)) => {
+            "failed requests are in no rate or latency: fix the errors before you compare, or set \
+             `expect.grpc_status` of the step, such as [\"OK\", \"NOT_FOUND\"], if the status is right"
+        }
+        (false, _) => {
+            "failed requests are in no rate or latency: fix the errors before you compare"
+        }
     };
     Some(verdict(target, VerdictKind::Errors, message, advice))
 }

@@ -71,6 +71,14 @@ fn shown(step: &Step, tried: &Tried) -> String {
             Action::Request | Action::Connect => {
                 writeln!(out, "  < {} after {took:.1} ms, {bytes} bytes", answer.status)
             }
+            Action::Call => {
+                // Without a status of gRPC, the response is not one to a call.
+                let status = match answer.grpc_status {
+                    Some(status) => format!("grpc-status {status}"),
+                    None => answer.status.to_string(),
+                };
+                writeln!(out, "  < {status} after {took:.1} ms, {bytes} bytes")
+            }
             Action::Send { reply: true } | Action::Receive => {
                 writeln!(out, "  < a message after {took:.1} ms, {bytes} bytes")
             }

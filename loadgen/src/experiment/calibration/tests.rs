@@ -28,6 +28,7 @@ fn scenario(http: &str) -> Scenario {
 fn came(status: u16, body: &str) -> TrialAnswer {
     TrialAnswer {
         status,
+        grpc_status: None,
         took: Duration::ZERO,
         bytes: body.len() as u64,
         beginning: String::new(),

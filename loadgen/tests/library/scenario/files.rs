@@ -46,9 +46,10 @@ fn every_shipped_scenario_is_valid() {
         let scenario = shipped(name);
         assert_eq!(scenario.name, name);
         assert!(scenario.description.is_some(), "{name} says what it is");
-        // Of the targets that run by default, only Sanic has a WebSocket.
+        // Of the targets that run by default, only Sanic has a WebSocket, and none speaks gRPC.
         let targets: &[&str] = match name {
             "websocket" => &["sanic"],
+            "grpc" => &["grpc"],
             _ => &["sanic", "quart", "fastapi", "flask"],
         };
         assert_eq!(scenario.targets, targets, "{name}");
@@ -256,7 +257,7 @@ fn header_names_are_lowercased() {
 
 #[test]
 fn a_scenario_survives_serialization() {
-    let shipped = ["direct", "redis3", "insert_one", "insert_batch"].map(shipped);
+    let shipped = ["direct", "redis3", "insert_one", "insert_batch", "grpc"].map(shipped);
     for scenario in shipped.into_iter().chain([with_http()]) {
         let bytes = rmp_serde::to_vec_named(&scenario).unwrap();
         assert_eq!(rmp_serde::from_slice::<Scenario>(&bytes).unwrap(), scenario);

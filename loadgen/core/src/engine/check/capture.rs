@@ -144,7 +144,7 @@ mod tests {
             status: 200,
             headers: Headers::Head(b"HTTP/1.1 200 OK\r\nx-a: one\r\nx-b: \xff\r\n\r\n"),
             body: Body::Kept(body.as_bytes()),
-            encoding: None,
+            form: None,
             streamed: None,
         };
         let mut data = Data::new(1, 1);
@@ -227,13 +227,7 @@ mod tests {
         let mut take = |body: &'static str| {
             let body = Body::Kept(body.as_bytes());
             let taken = captures.take(
-                &Answer {
-                    status: 200,
-                    headers: Headers::Unkept,
-                    body,
-                    encoding: None,
-                    streamed: None,
-                },
+                &Answer { status: 200, headers: Headers::Unkept, body, form: None, streamed: None },
                 &mut data,
             );
             let mut out = String::new();

@@ -112,7 +112,7 @@ impl Check {
 
     fn status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
         if is_expected(&self.step, answer.status) {
-            return Ok(());
+            return self.grpc_status(answer);
         }
         let expected = format!("status {}", self.step.expect.status);
         let redirect = match answer.status {
@@ -124,6 +124,21 @@ impl Check {
         };
         let got = format!("{}{redirect}: {}", answer.status, answer.shown());
         Err(Wrong { kind: ErrorKind::Status, expected, got })
+    }
+
+    fn grpc_status(&self, answer: &Answer<'_>) -> Result<(), Wrong> {
+        match (&self.step.expect.grpc_status, answer.reply()) {
+            (Some(expected), Some(reply)) if !expected.has(reply.status()) => {
+                let message = match reply.message() {
+                    "" => String::new(),
+                    message => format!(": {}", shown(message.as_bytes())),
+                };
+                let expected = format!("grpc-status {expected}");
+                let got = format!("{}{message}", reply.status());
+                Err(Wrong { kind: ErrorKind::Status, expected, got })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Compares the stream with the expected one.
@@ -239,8 +254,7 @@ mod tests {
 
     fn judge(keys: &str, status: u16, body: &str) -> Result<Vec<u64>, String> {
         let body = Body::Kept(body.as_bytes());
-        let answer =
-            Answer { status, headers: Headers::Unkept, body, encoding: None, streamed: None };
+        let answer = Answer { status, headers: Headers::Unkept, body, form: None, streamed: None };
         let mut counters = vec![99];
         Check::new(&step(keys))
             .hold(&answer, &mut counters)
@@ -356,7 +370,7 @@ mod tests {
                 status: 200,
                 headers: Headers::Head(head),
                 body,
-                encoding: None,
+                form: None,
                 streamed: None,
             };
             let step = step(&format!("expect = {{ {keys} }}"));
@@ -393,7 +407,7 @@ mod tests {
                 status,
                 headers: Headers::Unkept,
                 body: Body::Kept(b""),
-                encoding: None,
+                form: None,
                 streamed: None,
             };
             let latency = latency.map(Duration::from_millis);

@@ -14,6 +14,8 @@ pub enum Headers<'a> {
     Head(&'a [u8]),
     /// Headers that a library has parsed.
     Map(&'a HeaderMap),
+    /// Those that a library has parsed, and the trailers after the body.
+    WithTrailers(&'a HeaderMap, &'a HeaderMap),
 }
 
 impl<'a> Headers<'a> {
@@ -30,6 +32,9 @@ impl<'a> Headers<'a> {
                 found.map(|header| header.value)
             }
             Self::Map(map) => map.get(name).map(|value| value.as_bytes()),
+            Self::WithTrailers(head, trailers) => {
+                Headers::Map(head).first(name).or_else(|| Headers::Map(trailers).first(name))
+            }
         }
     }
 
@@ -59,6 +64,9 @@ impl<'a> Headers<'a> {
             Self::Map(map) => {
                 map.iter().map(|(name, value)| owned(name.as_str(), value.as_bytes())).collect()
             }
+            Self::WithTrailers(head, trailers) => {
+                [Headers::Map(head).all(), Headers::Map(trailers).all()].concat()
+            }
         }
     }
 }
@@ -87,5 +95,15 @@ mod tests {
             .into();
         assert_eq!((Headers::Head(head).all(), Headers::Unkept.all()), (all, Vec::new()));
         assert_eq!(Headers::Map(&map).all()[0], ("x-a".to_owned(), b"1".to_vec()));
+        let trailers: HeaderMap = [("x-b", "4"), ("x-c", "5")]
+            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
+            .into_iter()
+            .collect();
+        let both = Headers::WithTrailers(&map, &trailers);
+        assert_eq!(
+            ["x-b", "x-c", "x-d"].map(|name| both.first(name)),
+            [Some(&b"two"[..]), Some(b"5"), None]
+        );
+        assert_eq!(both.all().len(), map.len() + 2);
     }
 }

@@ -37,9 +37,10 @@ pub use self::websocket::Slot;
 use super::plan::{Number, Plan};
 use crate::engine::check::expectations::{is_expected, reads_body};
 use crate::engine::content_encoding::{self, Encoded, Undecodable};
+use crate::engine::grpc::Reply;
 use crate::engine::stream::Streamed;
 use crate::measure::{Connections, ErrorKind, StreamTimes};
-use crate::scenario::{Data, RenderError, Step, TransportKind};
+use crate::scenario::{Action, Data, RenderError, Step, TransportKind};
 
 /// Value of the `user-agent` header, unless the step sets the header.
 const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
@@ -77,7 +78,11 @@ impl Transport {
     /// Creates the plan's transport, without opening a connection. Returns
     /// the reason if the transport cannot be created.
     pub fn new(plan: &Plan) -> Result<Self, String> {
-        match plan.scenario.http.transport() {
+        let kind = plan.scenario.http.transport();
+        if plan.scenario.grpc.is_some() && kind != TransportKind::Http2 {
+            return Err("gRPC needs the transport http2".to_owned());
+        }
+        match kind {
             TransportKind::Http2 | TransportKind::Reqwest if plan.scenario.uses_websocket() => {
                 Err("a WebSocket needs the transport http1".to_owned())
             }
@@ -240,29 +245,58 @@ pub struct Answer<'a> {
     pub headers: Headers<'a>,
     /// The part of the body that was kept, as received: see [`Keep`].
     pub body: Body<'a>,
-    /// Encoding of the body; `None` for a plain body, and for a body of which nothing is kept.
-    pub encoding: Option<Box<Encoded>>,
+    /// Form of the body; `None` for a plain body, and for a body of which nothing is kept.
+    pub form: Option<Box<Form<'a>>>,
     /// Result of reading the stream; `None` if the step expects no stream. Empty for an unexpected status.
     pub streamed: Option<Streamed>,
 }
 
+/// Form of a body that is not plain.
+#[derive(Debug)]
+pub enum Form<'a> {
+    /// Compressed.
+    Encoded(Encoded),
+    /// The message of a gRPC call, if the call has one.
+    Reply(Reply<'a>),
+}
+
 impl Answer<'_> {
-    /// Returns the body, decompressed at the first call. Call only after the latency is measured.
+    /// Returns the body, decompressed at the first call; or the JSON form of the message of a gRPC
+    /// call. Call only after the latency is measured.
     pub fn plain(&self) -> Result<&[u8], Undecodable> {
-        match &self.encoding {
+        match self.form.as_deref() {
             None => Ok(&self.body),
-            Some(encoded) => encoded.plain(&self.body),
+            Some(Form::Encoded(encoded)) => encoded.plain(&self.body),
+            Some(Form::Reply(reply)) => reply.json(&self.body),
         }
     }
 
     /// Returns the value of the `content-encoding` header; empty for a plain body.
     pub fn codings(&self) -> &str {
-        self.encoding.as_ref().map_or("", |encoded| encoded.codings())
+        match self.form.as_deref() {
+            Some(Form::Encoded(encoded)) => encoded.codings(),
+            Some(Form::Reply(_)) | None => "",
+        }
     }
 
-    /// Returns at least the beginning of the body, decompressed, for display.
+    /// Returns how a gRPC call ended; `None` for any other answer.
+    pub fn reply(&self) -> Option<&Reply<'_>> {
+        match self.form.as_deref() {
+            Some(Form::Reply(reply)) => Some(reply),
+            Some(Form::Encoded(_)) | None => None,
+        }
+    }
+
+    /// Returns at least the beginning of the body, decompressed or in its JSON form, for display.
     pub fn beginning(&self) -> Cow<'_, [u8]> {
-        let Some(encoded) = &self.encoding else { return Cow::Borrowed(&self.body) };
+        let encoded = match self.form.as_deref() {
+            None => return Cow::Borrowed(&self.body),
+            Some(Form::Encoded(encoded)) => encoded,
+            Some(Form::Reply(reply)) => {
+                let undecoded = |wrong: Undecodable| Cow::Owned(wrong.got.into_bytes());
+                return reply.json(&self.body).map_or_else(undecoded, Cow::Borrowed);
+            }
+        };
         match encoded.beginning(&self.body) {
             plain if plain.is_empty() && !self.body.is_empty() => {
                 let codings = self.codings().chars().take(80).collect::<String>();
@@ -317,6 +351,9 @@ impl Keep {
             Self::Beginning
         } else if reads_body(step) {
             Self::All
+        } else if step.action == Action::Call {
+            // How long the message is, and whether another one follows.
+            Self::Beginning
         } else {
             Self::Nothing
         }
@@ -337,12 +374,14 @@ impl Keep {
     }
 }
 
-/// Returns the encoding of a body with these headers; `None` for a plain body, or if nothing is kept.
-fn encoding(headers: &HeaderMap, keep: Keep) -> Option<Box<Encoded>> {
+/// Returns the form of a body with these headers; `None` for a plain body, or if nothing is kept.
+fn form(headers: &HeaderMap, keep: Keep) -> Option<Box<Form<'static>>> {
     let mut values = headers.get_all(CONTENT_ENCODING).iter();
     let is_encoded = values.any(|value| content_encoding::is_encoded(value.as_bytes()));
-    (keep > Keep::Nothing && is_encoded)
-        .then(|| Box::new(Encoded::new(Headers::Map(headers).joined(CONTENT_ENCODING.as_str()))))
+    (keep > Keep::Nothing && is_encoded).then(|| {
+        let codings = Headers::Map(headers).joined(CONTENT_ENCODING.as_str());
+        Box::new(Form::Encoded(Encoded::new(codings)))
+    })
 }
 
 /// The reason why there is no whole answer.

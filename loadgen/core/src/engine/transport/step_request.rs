@@ -6,7 +6,7 @@ use bytes::Bytes;
 use url::Url;
 
 use super::USER_AGENT;
-use crate::scenario::{Body, Data, Part, RenderError, Step, Template};
+use crate::scenario::{Action, Body, Data, Part, RenderError, Step, Template};
 
 /// Returns the path and the query of the request to a server with the base URL `url`.
 pub(super) fn path(step: &Step, url: &Url) -> Template {
@@ -24,7 +24,11 @@ pub(super) fn path(step: &Step, url: &Url) -> Template {
 pub(super) fn headers(step: &Step, url: &Url) -> Vec<(String, Template)> {
     let host = host(url);
     let defaults = [("host", host.as_str()), ("user-agent", USER_AGENT), ("accept", "*/*")];
-    let own = |name: &str| step.headers.iter().any(|(own, _)| own == name);
+    // A call accepts only the media type of its own message.
+    let own = |name: &str| {
+        (step.action == Action::Call && name == "accept")
+            || step.headers.iter().any(|(own, _)| own == name)
+    };
     let defaults = defaults.into_iter().filter(|(name, _)| !own(name));
     let defaults = defaults.map(|(name, value)| (name.to_owned(), Template::literal(value)));
     let media_type = step

@@ -5,10 +5,12 @@ use std::time::Duration;
 use toml::de::DeValue;
 
 use super::condition;
+use super::meaning::GRPC_STATUS;
 use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
 use super::stream;
 use crate::scenario::expect::{Condition, Expect, Statuses};
+use crate::scenario::grpc_status::{GrpcStatus, GrpcStatuses};
 use crate::scenario::method::Method;
 use crate::scenario::model::Counter;
 use crate::scenario::nearest::suggestion;
@@ -53,13 +55,15 @@ fn read_expect(
 ) -> Option<Expect> {
     let mut table = value.table("`expect`", faults)?;
     let status = table.take("status").and_then(|value| read_statuses(&value, faults));
+    let grpc_status = table.take(GRPC_STATUS).map(|value| read_grpc_statuses(&value, faults));
     let all = condition::take_all(&mut table, method, faults);
     let not = table.take("not");
     let within = table.take("within").and_then(|value| read_within(&value, timeout, faults));
     let stream = table.take("stream").and_then(|value| stream::read(&value, method, faults));
     table.finish(faults);
     let none = not.map(|value| read_not(&value, method, faults)).unwrap_or_default();
-    Some(Expect { status: status.unwrap_or_default(), all, none, within, stream })
+    let grpc_status = grpc_status.flatten();
+    Some(Expect { status: status.unwrap_or_default(), grpc_status, all, none, within, stream })
 }
 
 fn read_not(value: &Value<'_>, method: Option<&Method>, faults: &mut Faults<'_>) -> Vec<Condition> {
@@ -91,6 +95,22 @@ fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(u16, u16)>
         DeValue::String(_) => value.choice(&CLASSES, faults),
         _ => value.wrong_type(STATUS, faults),
     }
+}
+
+fn read_grpc_statuses(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<GrpcStatuses> {
+    let values = match value.node.get_ref() {
+        DeValue::Array(_) => {
+            value.array("a status such as \"OK\", or an array of these", faults)?
+        }
+        _ => vec![value.clone()],
+    };
+    if values.is_empty() {
+        let help = "write a status, or leave out `grpc_status` to expect \"OK\"";
+        return value.fault("`grpc_status` has no status", "expects nothing", help, faults);
+    }
+    let statuses: Vec<_> =
+        values.iter().map(|value| value.choice(&GrpcStatus::NAMED, faults)).collect();
+    statuses.into_iter().collect::<Option<_>>().map(GrpcStatuses::new)
 }
 
 /// Reads `within`, which must be shorter than the timeout to have an effect.

@@ -27,6 +27,8 @@ pub(super) struct Steps {
     pub flows: Option<Vec<String>>,
     /// Position of the first step of a WebSocket; `None` without such steps.
     pub websocket: Option<Range<usize>>,
+    /// Position of the first step that makes a gRPC call; `None` without such steps.
+    pub call: Option<Range<usize>>,
 }
 
 /// Reads the values of `step` and `flow`. `one_flow_each` tells whether each user takes one flow only.
@@ -75,8 +77,11 @@ pub(super) fn read_all(
         let begins = if headers.is_empty() { &[][..] } else { &begins };
         websocket::check_order(&placed, begins, one_flow_each, faults);
     }
-    let first = placed.into_iter().find(|it| it.action != Action::Request);
-    let websocket = first.map(|it| it.place);
+    let first = |uses: fn(Action) -> bool| {
+        placed.iter().find(|it| uses(it.action)).map(|it| it.place.clone())
+    };
+    let websocket = first(Action::uses_socket);
+    let call = first(|action| action == Action::Call);
 
     let named = read.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
     let flow_names = headers.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
@@ -91,7 +96,7 @@ pub(super) fn read_all(
         };
         Some((all, flows))
     });
-    Steps { all, steps: named, flows: flow_names, websocket }
+    Steps { all, steps: named, flows: flow_names, websocket, call }
 }
 
 fn read_tables<'a>(

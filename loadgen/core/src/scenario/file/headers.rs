@@ -1,6 +1,7 @@
 //! `headers`: headers of a step, besides those of every request.
 
 use super::reader::{Faults, Value};
+use super::services::Services;
 use crate::scenario::error::Fault;
 use crate::scenario::escape::{Position, may_be_in_header};
 use crate::scenario::template::Template;
@@ -30,7 +31,13 @@ fn read_header(
     faults: &mut Faults<'_>,
 ) -> Option<(String, Template)> {
     let name = value.key.to_ascii_lowercase();
-    let refusal = refusal(value.key, &name, has_body, faults.is_http2);
+    let without_connection = match (faults.is_http2, &faults.services) {
+        (false, _) => None,
+        (true, Services::Missing) => Some("leave the header out, or use `version = \"1.1\"`"),
+        // gRPC needs HTTP/2.
+        (true, _) => Some("leave the header out"),
+    };
+    let refusal = refusal(value.key, &name, has_body, without_connection);
     if let Some((message, help)) = refusal {
         faults.add(Fault::new(message).at(value.key_place.clone(), "not allowed").help(help));
         return None;
@@ -55,12 +62,12 @@ fn read_header(
 
 /// Returns the reason why a scenario cannot set a header, and help; `None` if the header is
 /// allowed. `written` is the header's name as written in the file, `name` the same name in lower
-/// case.
+/// case. `without_connection` is the help for a header that HTTP/2 does not have; `None` for HTTP/1.1.
 fn refusal(
     written: &str,
     name: &str,
     has_body: bool,
-    is_http2: bool,
+    without_connection: Option<&'static str>,
 ) -> Option<(String, &'static str)> {
     if name.is_empty() || !name.chars().all(is_token) {
         let message = format!("`{written}` is not a valid header name");
@@ -70,9 +77,10 @@ fn refusal(
         let message = format!("`{written}` follows from the body and cannot be set");
         return Some((message, "leave the header out: loadgen sets the header to match the body"));
     }
-    if is_http2 && OF_CONNECTION.contains(&name) {
-        let message = format!("`{written}` does not exist in HTTP/2");
-        return Some((message, "leave the header out, or use `version = \"1.1\"`"));
+    if let Some(help) = without_connection
+        && OF_CONNECTION.contains(&name)
+    {
+        return Some((format!("`{written}` does not exist in HTTP/2"), help));
     }
     if name == "content-type" && has_body {
         let message = format!("`{written}` is set by `body`");

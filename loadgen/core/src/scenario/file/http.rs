@@ -42,12 +42,17 @@ pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 4] = [
 pub(super) const CONNECTIONS: [(&str, Reuse); 2] =
     [("keep-alive", Reuse::KeepAlive), ("per-request", Reuse::PerRequest)];
 
-/// Reads the table. Relative paths in the file start at `folder`.
-pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Http> {
+/// Reads the table into the options `http`, which a file without the table has. Relative paths in the
+/// file start at `folder`.
+pub(super) fn read(
+    value: &Value<'_>,
+    mut http: Http,
+    folder: &Path,
+    faults: &mut Faults<'_>,
+) -> Option<Http> {
     let mut table = value.table("[http]", faults)?;
     let values = table.take_any(KEYS);
     table.finish(faults);
-    let mut http = Http::default();
     for value in &values {
         read_key(value, folder, &mut http, faults);
     }
@@ -56,7 +61,6 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
     if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
         refuse_server_name(&http, &values, faults);
     }
-    faults.is_http2 = http.version == HttpVersion::Http2;
     Some(http)
 }
 

@@ -97,12 +97,14 @@ fn enclosed(open: char, items: Vec<Template>, close: char) -> Template {
     all
 }
 
-fn items<'a>(value: &Value<'a>) -> Vec<Value<'a>> {
+/// Returns the items of an array; none for any other value.
+pub(super) fn items<'a>(value: &Value<'a>) -> Vec<Value<'a>> {
     let item = |node: &'a Spanned<DeValue<'a>>| Value { node, ..value.clone() };
     value.node.get_ref().as_array().map_or_else(Vec::new, |array| array.iter().map(item).collect())
 }
 
-fn fields<'a>(value: &Value<'a>) -> Vec<Value<'a>> {
+/// Returns the values of a table, with their keys; none for any other value.
+pub(super) fn fields<'a>(value: &Value<'a>) -> Vec<Value<'a>> {
     let table = value.node.get_ref().as_table();
     table.map_or_else(Vec::new, |table| {
         super::reader::Table::new("JSON", value.place(), table).rest()

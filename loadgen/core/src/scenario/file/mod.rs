@@ -12,11 +12,14 @@ mod csv;
 mod expect;
 pub(super) mod experiment;
 mod flow;
+mod grpc;
 mod headers;
 mod http;
 mod json;
 mod load;
+mod meaning;
 mod media_type;
+mod message;
 mod moment;
 mod multipart;
 mod name;
@@ -28,23 +31,27 @@ mod regex;
 mod repeat;
 mod rows;
 mod schema;
+mod services;
 mod step;
 mod stream;
 mod thresholds;
 mod tls;
 mod websocket;
 
+use std::mem;
 use std::path::Path;
 
 use flow::Steps;
 pub(super) use reader::thousands;
 use reader::{Faults, Table, Value};
 pub(super) use schema::schema;
+use services::Services;
 use toml::de::{DeTable, DeValue};
 
 use super::environment::Environment;
 use super::error::Fault;
 use super::flow::Assign;
+use super::http::{Http, HttpVersion};
 use super::iteration::groups;
 use super::load::Model;
 use super::model::{Existing, OnError, Scenario, Step};
@@ -93,7 +100,21 @@ fn read_scenario(
     let (items, profiles) = (table.take("existing_items"), table.take("existing_profiles"));
     let on_error = table.take("on_error").and_then(|value| value.choice(&ON_ERROR, faults));
     let http_table = table.take("http");
-    let http = http_table.as_ref().and_then(|value| http::read(value, folder, faults));
+    let (grpc_table, makes_calls) = (table.take("grpc"), grpc::is_used(&table));
+    let version = if makes_calls { HttpVersion::Http2 } else { HttpVersion::Http11 };
+    let http = Http { version, ..Http::default() };
+    let http = match &http_table {
+        Some(value) => http::read(value, http, folder, faults),
+        None => Some(http),
+    };
+    faults.is_http2 = http.as_ref().is_some_and(|http| http.version == HttpVersion::Http2);
+    if let Some(value) = &grpc_table {
+        faults.services = grpc::read(value, faults);
+        if !makes_calls {
+            let help = "add a step with `grpc`, or leave out the table";
+            value.fault::<()>("no step uses [grpc]", "unused", help, faults);
+        }
+    }
     let load = load::read(table.take("load"), faults);
     let rows = rows::read_all(table.take("rows"), folder, faults);
     if let (Some(value), Some(http), Some(load)) = (&http_table, &http, &load) {
@@ -105,10 +126,17 @@ fn read_scenario(
     let assign = assign.and_then(|value| flow::read_assign(&value, flows.is_some(), faults));
     let is_closed = load.as_ref().is_some_and(|load| load.model == Model::Closed);
     let one_flow_each = is_closed && assign == Some(Assign::User);
-    let Steps { mut all, steps: names, flows, websocket } =
+    let Steps { mut all, steps: names, flows, websocket, call } =
         flow::read_all(steps, flows, one_flow_each, faults);
-    if let (Some(http), Some(place)) = (&http, websocket) {
-        websocket::check_http(http, http_table.as_ref(), place, faults);
+    match (&http, websocket, call) {
+        (_, Some(websocket), Some(call)) => grpc::refuse_websocket(call, websocket, faults),
+        (Some(http), Some(place), None) => {
+            websocket::check_http(http, http_table.as_ref(), place, faults);
+        }
+        (Some(http), None, Some(place)) => {
+            grpc::check_http(http, http_table.as_ref(), place, faults);
+        }
+        _ => {}
     }
     if let (Some(auth), Some((steps, _))) = (&auth, &mut all) {
         auth::send_with_all(auth, steps);
@@ -141,6 +169,10 @@ fn read_scenario(
         backends,
         existing,
         http: http.unwrap_or_default(),
+        grpc: match mem::take(&mut faults.services) {
+            Services::Read(protos) => Some(protos),
+            Services::Missing | Services::Faulty => None,
+        },
         load: load?,
         rows: rows.unwrap_or_default(),
         steps,

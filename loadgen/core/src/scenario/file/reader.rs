@@ -7,6 +7,7 @@ use std::time::Duration;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
+use super::services::Services;
 use crate::scenario::duration::parse_duration;
 use crate::scenario::error::Fault;
 use crate::scenario::nearest::suggestion;
@@ -21,6 +22,8 @@ pub(super) struct Faults<'a> {
     pub(super) folder: PathBuf,
     /// Whether requests use HTTP/2, which has no headers of connections.
     pub(super) is_http2: bool,
+    /// Services that steps can call with gRPC.
+    pub(super) services: Services,
     /// Names that a template can use at the current point of the file.
     pub(super) scope: Scope<'a>,
 }
@@ -28,7 +31,8 @@ pub(super) struct Faults<'a> {
 impl<'a> Faults<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let (folder, scope) = (PathBuf::new(), Scope::default());
-        Self { text, list: Vec::new(), folder, is_http2: false, scope }
+        let services = Services::default();
+        Self { text, list: Vec::new(), folder, is_http2: false, services, scope }
     }
 
     pub(super) fn add(&mut self, fault: Fault) {

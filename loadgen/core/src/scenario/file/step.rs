@@ -3,19 +3,21 @@
 use std::ops::Range;
 use std::time::Duration;
 
+use prost_reflect::MessageDescriptor;
+
 use super::headers::is_token;
 use super::moment::{self, Moment};
 use super::name::Name;
 use super::reader::{Faults, Table, Value};
 use super::websocket::{self, Placed};
-use super::{auth, body, capture, expect, headers, load, pairs, repeat};
+use super::{auth, body, capture, expect, grpc, headers, load, meaning, pairs, repeat};
 use crate::scenario::action::Action;
 use crate::scenario::body::Body;
 use crate::scenario::error::Fault;
 use crate::scenario::expect::Statuses;
 use crate::scenario::flow::{Given, Repeat};
 use crate::scenario::method::Method;
-use crate::scenario::model::{Step, When};
+use crate::scenario::model::{Step, When, request_line};
 use crate::scenario::nearest::list;
 use crate::scenario::template::{Piece, Template};
 
@@ -129,22 +131,30 @@ fn read_rest(
         Some(value) => load::read_think_time(&value, faults).map(Some),
     };
     let verify = table.take("verify").map_or(Some(true), |value| value.boolean(faults));
-    websocket::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
+    meaning::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
     let query = table.take("query").map(|value| pairs::read(&value, "`query`", faults));
     let body = table.take("body");
     let written = table.take("headers");
-    let headers = written
-        .as_ref()
-        .map_or(Some(Vec::new()), |value| headers::read(value, body.is_some(), faults));
+    let message_type = request.as_ref().and_then(|request| request.message_type.as_ref());
+    let has_body = body.is_some() && message_type.is_none();
+    let headers =
+        written.as_ref().map_or(Some(Vec::new()), |value| headers::read(value, has_body, faults));
     let headers = match request.as_ref().map(|request| request.action) {
         Some(Action::Connect) => {
             let subprotocol = table.take(websocket::SUBPROTOCOL);
             websocket::beside(subprotocol, written.as_ref(), headers, faults)
         }
+        Some(Action::Call) => {
+            grpc::check_headers(written.as_ref(), faults);
+            headers
+        }
         _ => headers,
     };
     let headers = auth::beside(table.take("auth"), headers, faults);
-    let body = body.map(|value| body::read(&value, faults));
+    let body = match (message_type, body) {
+        (Some(kind), body) => Some(grpc::read_body(body.as_ref(), kind, faults)),
+        (None, body) => body.map(|value| body::read(&value, faults)),
+    };
     let method = request.as_ref().map(|request| &request.method);
     let has_status = table.peek("expect").is_some_and(|expect| {
         expect.node.get_ref().as_table().is_some_and(|keys| keys.contains_key("status"))
@@ -165,8 +175,14 @@ fn read_rest(
         None => message,
     };
     let mut expect = expect?;
-    if action != Action::Request && !has_status {
-        expect.status = Statuses::new(vec![(101, 101)]);
+    match action {
+        Action::Request => {}
+        Action::Call => {
+            expect.status = Statuses::new(vec![(200, 200)]);
+            expect.grpc_status.get_or_insert_default();
+        }
+        _ if has_status => {}
+        _ => expect.status = Statuses::new(vec![(101, 101)]),
     }
     Some(Step {
         name: name?,
@@ -196,36 +212,39 @@ struct Request {
     path: Template,
     /// Message to send over a WebSocket.
     message: Option<Body>,
+    /// Type of the message that a gRPC call sends.
+    message_type: Option<MessageDescriptor>,
 }
 
 impl Request {
     fn of_http(place: Range<usize>, method: Method, path: Template) -> Self {
-        Self { place, action: Action::Request, method, path, message: None }
+        Self { place, action: Action::Request, method, path, message: None, message_type: None }
     }
 
     /// Creates a use of the user's WebSocket, which has no path.
     fn of_socket(place: Range<usize>, action: Action, message: Option<Body>) -> Self {
-        Self { place, action, method: Method::GET, path: Template::default(), message }
+        let request = Self::of_http(place, Method::GET, Template::default());
+        Self { action, message, ..request }
     }
 
     /// Returns the step's default name: the method and the path, such as `GET /items`.
     fn name(&self) -> Name {
-        let verb = self.action.name().unwrap_or(self.method.name());
-        let text = format!("{verb} {}", self.path).trim_end().to_owned();
+        let text = request_line(self.action, &self.method, &self.path);
         Name { place: self.place.clone(), text }
     }
 }
 
 fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Request> {
     let keys = METHODS.map(|(key, _)| key);
-    let values = table.take_any(keys.into_iter().chain([REQUEST]).chain(websocket::KEYS));
+    let others = [REQUEST, grpc::KEY].into_iter().chain(websocket::KEYS);
+    let values = table.take_any(keys.into_iter().chain(others));
     if values.is_empty() {
         let fault =
             Fault::new("the step has no request").at(table.place.clone(), "nothing to send");
         let help = format!(
             "add one of {}, such as get = \"/\"; or one of {}",
             list(keys),
-            list(websocket::KEYS)
+            list([grpc::KEY].into_iter().chain(websocket::KEYS))
         );
         faults.add(fault.help(help));
     }
@@ -268,6 +287,11 @@ fn read_of_socket(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request>
 fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
     if websocket::KEYS.contains(&value.key) {
         return read_of_socket(value, faults);
+    }
+    if value.key == grpc::KEY {
+        let (path, kind) = grpc::read_call(value, faults)?;
+        let posted = Request::of_http(value.place(), Method::POST, path);
+        return Some(Request { action: Action::Call, message_type: Some(kind), ..posted });
     }
     let text = value.text(faults)?;
     let place = value.place();

@@ -2,11 +2,8 @@
 
 use std::ops::Range;
 
-use toml::de::DeValue;
-
-use super::condition::OF_BODY;
-use super::reader::{Faults, Table, Value};
-use super::{body, headers};
+use super::reader::{Faults, Value};
+use super::{body, headers, json};
 use crate::scenario::action::Action;
 use crate::scenario::body::Body;
 use crate::scenario::error::Fault;
@@ -67,82 +64,6 @@ pub(super) fn read_true(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<()
     value.fault(message, "no action", "leave out the step", faults)
 }
 
-/// Takes the keys of a step that have no meaning for its action, and adds a fault for each.
-pub(super) fn refuse(table: &mut Table<'_>, action: Action, faults: &mut Faults<'_>) {
-    let refused: &[&'static str] = match action {
-        Action::Request => &[SUBPROTOCOL],
-        Action::Connect => &["body", "counters"],
-        Action::Send { reply: true } | Action::Receive => {
-            &["query", "headers", "auth", "body", SUBPROTOCOL]
-        }
-        Action::Send { reply: false } | Action::Close => {
-            &["query", "headers", "auth", "body", SUBPROTOCOL, "counters", "capture"]
-        }
-    };
-    for value in table.take_any(refused.iter().copied()) {
-        refuse_key(&value, action, faults);
-    }
-    let mut of_expect: Vec<&str> = Vec::new();
-    let mut of_capture: Vec<&str> = Vec::new();
-    match action {
-        Action::Request => return,
-        Action::Connect => {
-            of_expect.extend(OF_BODY.into_iter().chain(["stream"]));
-            of_capture.extend(["json", "regex"]);
-        }
-        Action::Send { reply: true } | Action::Receive => {
-            of_expect.extend(["status", "headers", "stream"]);
-            of_capture.push("header");
-        }
-        Action::Send { reply: false } | Action::Close => {
-            of_expect.extend(OF_BODY);
-            of_expect.extend(["status", "headers", "stream"]);
-        }
-    }
-    let expect = table.peek("expect");
-    let not = inner(expect.as_ref()).into_iter().find(|value| value.key == "not");
-    let conditions = inner(expect.as_ref()).into_iter().chain(inner(not.as_ref()));
-    for value in conditions.filter(|value| of_expect.contains(&value.key)) {
-        refuse_key(&value, action, faults);
-    }
-    let captures = inner(table.peek("capture").as_ref());
-    let sources = captures.iter().flat_map(|capture| inner(Some(capture)));
-    for value in sources.filter(|value| of_capture.contains(&value.key)) {
-        refuse_key(&value, action, faults);
-    }
-}
-
-/// Returns the values of a table; none for any other value.
-fn inner<'a>(value: Option<&Value<'a>>) -> Vec<Value<'a>> {
-    match value.map(|value| value.node.get_ref()) {
-        Some(DeValue::Table(table)) => Table::new("", 0..0, table).rest(),
-        _ => Vec::new(),
-    }
-}
-
-fn refuse_key(value: &Value<'_>, action: Action, faults: &mut Faults<'_>) {
-    let step = match action {
-        Action::Request => "without `websocket`",
-        Action::Connect => "with `websocket`",
-        Action::Send { reply: true } => "with `send`",
-        Action::Send { reply: false } => "with reply = false",
-        Action::Receive => "with `receive`",
-        Action::Close => "with `close`",
-    };
-    let help = match (value.key, action) {
-        ("body", Action::Send { .. }) => "write the message in `send`",
-        (SUBPROTOCOL, Action::Request) => "add the key to the step that opens the WebSocket",
-        (SUBPROTOCOL | "headers" | "header" | "auth" | "query" | "status", _) => {
-            "only the step with `websocket` sends an HTTP request and reads its status and headers"
-        }
-        ("stream", _) => "only the body of an HTTP response can be a stream",
-        (_, Action::Connect) => "expect and read messages in a step with `send` or `receive`",
-        _ => "leave out the key: such a step reads no message",
-    };
-    let fault = Fault::new(format!("`{}` has no meaning in a step {step}", value.key));
-    faults.add(fault.at(value.key_place.clone(), "no effect").help(help));
-}
-
 /// Adds the headers of the opening handshake to those of a step, which must set none of them.
 pub(super) fn beside(
     subprotocol: Option<Value<'_>>,
@@ -150,7 +71,7 @@ pub(super) fn beside(
     headers: Option<Vec<(String, Template)>>,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<(String, Template)>> {
-    for value in inner(written) {
+    for value in written.into_iter().flat_map(json::fields) {
         let name = value.key.to_ascii_lowercase();
         if OF_HANDSHAKE.contains(&name.as_str()) {
             let message = format!("`{}` is a part of the opening handshake", value.key);

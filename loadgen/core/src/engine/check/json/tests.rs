@@ -20,8 +20,7 @@ fn step(json: Vec<(String, Value)>, pointers: &[String]) -> Step {
 /// counters, or `None` if the check fails.
 fn in_memory(step: &Step, body: &str) -> Option<Vec<u64>> {
     let body = Body::Kept(body.as_bytes());
-    let answer =
-        Answer { status: 200, headers: Headers::Unkept, body, encoding: None, streamed: None };
+    let answer = Answer { status: 200, headers: Headers::Unkept, body, form: None, streamed: None };
     let mut counters = Vec::new();
     let check = Check { lookup: None, ..Check::new(step) };
     check.hold(&answer, &mut counters).ok().map(|()| counters)

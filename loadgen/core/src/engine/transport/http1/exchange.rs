@@ -17,7 +17,7 @@ use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::content_encoding::Encoded;
 use crate::engine::stream::{Meter, Streamed};
 use crate::engine::transport::stream::Stream;
-use crate::engine::transport::{Answer, Body, Failure, Headers, Keep, tls};
+use crate::engine::transport::{Answer, Body, Failure, Form, Headers, Keep, tls};
 use crate::measure::{ErrorKind, StreamTimes};
 use crate::scenario::{Action, ExpectedStream, Method, Step};
 
@@ -139,10 +139,10 @@ impl Response {
             None => Body::Kept(reader.kept()),
         };
         let head = Headers::Head(reader.head());
-        let encoded = || Box::new(Encoded::new(head.joined("content-encoding")));
-        let encoding = reader.is_encoded().then(encoded);
+        let encoded = || Form::Encoded(Encoded::new(head.joined("content-encoding")));
+        let form = reader.is_encoded().then(|| Box::new(encoded()));
         let headers = if self.keeps_headers(step) { head } else { Headers::Unkept };
-        Answer { status: reader.status(), headers, body, encoding, streamed }
+        Answer { status: reader.status(), headers, body, form, streamed }
     }
 
     /// HTTP version of the response.

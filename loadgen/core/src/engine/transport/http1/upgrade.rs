@@ -55,6 +55,6 @@ impl<'a> Answer<'a> {
     /// Returns what came over a WebSocket, with the status of its opening handshake.
     fn of_socket(body: Body<'a>) -> Self {
         let (status, headers) = (handshake::ACCEPTED, Headers::Unkept);
-        Self { status, headers, body, encoding: None, streamed: None }
+        Self { status, headers, body, form: None, streamed: None }
     }
 }

@@ -12,13 +12,14 @@ use super::own::Own;
 use super::request::Rendered;
 use super::shared::{Access, Client, Pool, Slot};
 use super::{Http2, Line};
-use crate::engine::check::expectations::reads_headers;
+use crate::engine::check::expectations::{is_expected, reads_headers};
+use crate::engine::grpc::Call;
 use crate::engine::plan::Number;
 use crate::engine::stream::Meter;
 use crate::engine::transport::dialer::Sessions;
-use crate::engine::transport::{Answer, Body, Failure, Headers, Keep, encoding};
+use crate::engine::transport::{Answer, Body, Failure, Form, Headers, Keep, form};
 use crate::measure::{ErrorKind, StreamTimes};
-use crate::scenario::{Data, Step};
+use crate::scenario::{Action, Data, Step};
 
 /// A user's access to its connection, with its current request and response.
 pub struct Link<'a> {
@@ -28,6 +29,8 @@ pub struct Link<'a> {
     /// The user's connection to a server that chose HTTP/1.1; `None` for HTTP/2.
     fallback: Option<Box<Fallback>>,
     sessions: Sessions,
+    /// Index of the step whose request was rendered last.
+    step: usize,
     /// The request that was rendered last; `None` once it is sent.
     request: Option<Rendered>,
     /// The request in flight. Kept here, so that no future has to carry it.
@@ -57,6 +60,7 @@ impl<'a> Link<'a> {
             way,
             fallback: None,
             sessions: Sessions::default(),
+            step: 0,
             request: None,
             exchange: None,
             text: String::new(),
@@ -66,6 +70,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        self.step = index;
         self.request = Some(self.shared.messages[index].render(data, &mut self.text)?);
         Ok(())
     }
@@ -114,6 +119,10 @@ impl<'a> Link<'a> {
             // Boxed, so that users with a connection don't carry the memory for opening one.
             Box::pin(self.connect()).await?;
         }
+        if self.fallback.is_some() && step.action == Action::Call {
+            let message = "the server chose HTTP/1.1, but gRPC needs HTTP/2: the call was not sent";
+            return Err(Failure::new(ErrorKind::Protocol, message));
+        }
         if self.fallback.is_some() {
             // Boxed, because few servers choose HTTP/1.1.
             return Box::pin(self.fall_back(step)).await;
@@ -129,7 +138,7 @@ impl<'a> Link<'a> {
         if let (false, Way::Own(own)) = (self.shared.keeps_alive, &mut self.way) {
             *own = None;
         }
-        self.response.answer(step, self.least)
+        self.response.answer(step, self.shared.messages[self.step].call(), self.least)
     }
 
     /// Queues the request that was rendered last.
@@ -237,8 +246,13 @@ impl Drop for Flight<'_, '_> {
 }
 
 impl Response {
-    /// Returns the answer to `step`.
-    fn answer(&mut self, step: &Step, least: Keep) -> Result<Answer<'_>, Failure> {
+    /// Returns the answer to `step`, which makes `call`; `None` for an HTTP request.
+    fn answer<'a>(
+        &'a mut self,
+        step: &Step,
+        call: Option<&'a Call>,
+        least: Keep,
+    ) -> Result<Answer<'a>, Failure> {
         let events = step.expect.stream.as_ref().zip(self.meter.as_deref_mut());
         let streamed = events.map(|(expected, meter)| meter.end(expected));
         let Some(head) = &self.head else {
@@ -247,11 +261,20 @@ impl Response {
         };
         let status = head.status.as_u16();
         let keep = Keep::of(step, status).max(least);
-        let encoding = encoding(&head.headers, keep);
-        let headers = match least == Keep::Sample || reads_headers(step) {
-            true => Headers::Map(&head.headers),
-            false => Headers::Unkept,
+        let trailers = self.trailers.as_ref().filter(|_| call.is_some());
+        let form = match call {
+            Some(call) if is_expected(step, status) => {
+                let reply = call.reply(&head.headers, trailers, &self.kept, self.received);
+                let wrong = |message| Failure::new(ErrorKind::Protocol, message);
+                Some(Box::new(Form::Reply(reply.map_err(wrong)?)))
+            }
+            _ => form(&head.headers, keep),
         };
-        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding, streamed })
+        let headers = match (least == Keep::Sample || reads_headers(step), trailers) {
+            (true, Some(trailers)) => Headers::WithTrailers(&head.headers, trailers),
+            (true, None) => Headers::Map(&head.headers),
+            (false, _) => Headers::Unkept,
+        };
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept), form, streamed })
     }
 }

@@ -58,7 +58,9 @@ impl Http2 {
         let dialer = Arc::new(Dialer::new(plan, &url)?);
         let http = &plan.scenario.http;
         let steps = plan.scenario.steps.iter();
-        let messages = steps.map(|step| Message::new(step, &url)).collect::<Result<_, _>>()?;
+        let protos = plan.scenario.grpc.as_ref();
+        let messages = steps.map(|step| Message::new(step, protos, &url));
+        let messages = messages.collect::<Result<_, _>>()?;
         let pool = plan.share.connections(http.sharing, plan.scenario.load.users)?;
         let pool = pool.map(|connections| Pool::new(connections, http.sharing.streams));
         let keeps_alive = http.connection == Reuse::KeepAlive;

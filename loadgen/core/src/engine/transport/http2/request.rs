@@ -2,14 +2,15 @@
 //! each request.
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, HOST};
+use http::header::{CONTENT_LENGTH, HOST, TE};
 use http::uri::{Authority, PathAndQuery, Scheme};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
 use url::Url;
 
+use crate::engine::grpc::{self, Call};
 use crate::engine::transport::{Failure, step_request};
 use crate::measure::ErrorKind;
-use crate::scenario::{Body, Data, Step, Template};
+use crate::scenario::{Action, Body, Data, Protos, Step, Template};
 
 /// A step's request.
 pub(super) struct Message {
@@ -21,6 +22,8 @@ pub(super) struct Message {
     /// The headers with generated values.
     generated: Vec<(HeaderName, Template)>,
     content: Content,
+    /// The gRPC call that the step makes; `None` for an HTTP request.
+    call: Option<Call>,
 }
 
 /// The `:authority` and `:path` of a request.
@@ -46,8 +49,12 @@ pub(super) struct Rendered {
 impl Message {
     /// Creates the request of `step` to a server with the base URL `url`. Returns a sentence if no
     /// such request exists in HTTP/2.
-    pub(super) fn new(step: &Step, url: &Url) -> Result<Self, String> {
+    pub(super) fn new(step: &Step, protos: Option<&Protos>, url: &Url) -> Result<Self, String> {
         let wrong = |what: &str| format!("the step `{}` has {what}", step.name);
+        let call = match step.action {
+            Action::Call => Some(Call::of(step, protos).ok_or_else(|| wrong("an unknown method"))?),
+            _ => None,
+        };
         // The scenario's parser accepts only tokens, as `Method` does.
         let method = Method::from_bytes(step.method.name().as_bytes()).unwrap_or_default();
         let scheme = if url.scheme() == "https" { Scheme::HTTPS } else { Scheme::HTTP };
@@ -69,13 +76,21 @@ impl Message {
                 (name, None) => generated.push((name, value)),
             }
         }
-        let content = Content::of(step);
+        let content = Content::of(step, call.as_ref());
         let length = match &content {
+            // The length of the message is in its prefix.
+            _ if call.is_some() => None,
             Content::None if step.method.expects_body() => Some(0),
             Content::Constant(bytes) => Some(bytes.len()),
             Content::None | Content::Generated(_) => None,
         };
         headers.extend(length.map(|length| (CONTENT_LENGTH, HeaderValue::from(length))));
+        if call.is_some() {
+            // Tells proxies that drop trailers that the client needs these.
+            headers.insert(TE, HeaderValue::from_static("trailers"));
+            let timeout = HeaderValue::from_str(&grpc::timeout(step.timeout));
+            headers.extend(timeout.map(|timeout| (grpc::TIMEOUT, timeout)));
+        }
         let path = step_request::path(step, url).revealed();
         let target = match (authority.as_constant(), path.as_constant()) {
             (Some(host), Some(path)) => {
@@ -84,7 +99,12 @@ impl Message {
             }
             _ => Target::Generated { authority, path },
         };
-        Ok(Self { method, scheme, target, headers, generated, content })
+        Ok(Self { method, scheme, target, headers, generated, content, call })
+    }
+
+    /// Returns the gRPC call that the step makes; `None` for an HTTP request.
+    pub(super) fn call(&self) -> Option<&Call> {
+        self.call.as_ref()
     }
 
     /// Renders the next request. `text` is a buffer.
@@ -118,8 +138,13 @@ impl Message {
             Content::Constant(bytes) => Some(bytes.clone()),
             Content::Generated(body) => {
                 let body = step_request::body(body, data).map_err(|e| failed(e.to_string()))?;
-                head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
-                Some(body)
+                Some(match &self.call {
+                    Some(call) => call.request(&body).map_err(failed)?,
+                    None => {
+                        head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+                        body
+                    }
+                })
             }
         };
         Ok(Rendered { head, body: body.filter(|bytes| !bytes.is_empty()) })
@@ -127,14 +152,21 @@ impl Message {
 }
 
 impl Content {
-    fn of(step: &Step) -> Self {
+    /// Returns the body of the requests of `step`, which makes `call`. A message that cannot be made is
+    /// rendered for each request, so that the request fails and its error hides secrets.
+    fn of(step: &Step, call: Option<&Call>) -> Self {
         let Some(body) = &step.body else { return Self::None };
         let body = Body { content_type: body.content_type.clone(), parts: body.revealed() };
         if body.parts.iter().any(|part| part.as_constant().is_none()) {
             return Self::Generated(body);
         }
         // Constant texts need no data, and cannot fail to render.
-        step_request::body(&body, &mut Data::new(0, 0)).map_or(Self::None, Self::Constant)
+        let Ok(bytes) = step_request::body(&body, &mut Data::new(0, 0)) else { return Self::None };
+        match call.map(|call| call.request(&bytes)) {
+            None => Self::Constant(bytes),
+            Some(Ok(message)) => Self::Constant(message),
+            Some(Err(_)) => Self::Generated(body),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use self::client::Clients;
 use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
-use super::{Answer, Body, Failure, Headers, Keep, encoding, step_request, tls};
+use super::{Answer, Body, Failure, Headers, Keep, form, step_request, tls};
 use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::plan::{Number, Plan};
 use crate::engine::stream::Meter;
@@ -186,14 +186,14 @@ impl<'a> Link<'a> {
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
         }
-        let encoding = encoding(response.headers(), keep);
+        let form = form(response.headers(), keep);
         let mut headers = Headers::Unkept;
         if self.least == Keep::Sample || reads_headers(step) {
             self.headers = mem::take(response.headers_mut());
             headers = Headers::Map(&self.headers);
         }
         let streamed = stream.map(|(stream, meter)| meter.end(stream));
-        Ok(Answer { status, headers, body: Body::Kept(&self.kept), encoding, streamed })
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept), form, streamed })
     }
 }
 

@@ -41,7 +41,7 @@ impl Messages {
 impl Outgoing {
     fn of(step: &Step) -> Option<Self> {
         match step.action {
-            Action::Request | Action::Connect => None,
+            Action::Request | Action::Call | Action::Connect => None,
             Action::Receive => Some(Self::Nothing),
             Action::Close => Some(Self::Close),
             Action::Send { .. } => {

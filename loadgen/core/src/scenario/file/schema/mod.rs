@@ -18,8 +18,8 @@ mod tests;
 mod thresholds;
 
 use kinds::{
-    Schema, array, boolean, choice, each_required, integer, matching, name, named, partly, says,
-    table, text,
+    Schema, any, array, boolean, choice, each_required, integer, matching, name, named, partly,
+    says, table, text,
 };
 use serde_json::{Value, json};
 
@@ -49,6 +49,7 @@ pub(in crate::scenario) fn schema() -> Value {
         ("existing_profiles", integer(0..=MOST_EXISTING_PROFILES, profiles).or(0)),
         ("on_error", choice(&ON_ERROR, on_error).or("next_iteration")),
         ("http", http_table()),
+        ("grpc", grpc_table()),
         ("load", load::load()),
         ("rows", rows_tables()),
         ("step", step::steps()),
@@ -71,10 +72,24 @@ fn unique(about: &str, item: Schema) -> Schema {
     array(about, item).with("uniqueItems", true)
 }
 
+fn grpc_table() -> Schema {
+    let paths = |about: &str| {
+        let several = array("Several paths.", name("A path.")).with("minItems", 1);
+        let forms = [name("A path."), several].map(Value::from);
+        any(about).with("oneOf", forms.to_vec())
+    };
+    let proto =
+        "Path of the .proto file of the services, or several, relative to the scenario file.";
+    let include = "Folders in which imports of the .proto files are searched, before the files' own \
+                   folders.";
+    let keys = [("proto", paths(proto)), ("include", paths(include))];
+    table("Services that steps call with gRPC.", keys).requires(["proto"])
+}
+
 fn http_table() -> Schema {
     let redirects = "Largest number of consecutive redirects that a request follows.";
     let keys = [
-        ("version", choice(&http::VERSIONS, "Version of HTTP.").or("1.1")),
+        ("version", choice(&http::VERSIONS, "Version of HTTP. With gRPC calls, the default is 2.").or("1.1")),
         (
             "connections",
             integer(
@@ -143,10 +158,9 @@ fn http_table() -> Schema {
         ("connection", json!({ "const": "keep-alive" })),
     ];
     let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
+    // A scenario with gRPC calls may leave the version out.
     let needing_version = |keys: &[(&'static str, Value)]| {
-        let mut table = partly(keys.iter().cloned().chain(without_reqwest.clone()));
-        table["required"] = json!(["version"]);
-        table
+        partly(keys.iter().cloned().chain(without_reqwest.clone()))
     };
     let shares = json!({ "anyOf": [{ "required": ["connections"] }, { "required": ["streams"] }] });
     let within_http1 = partly(http1.into_iter().chain(without_reqwest.clone()));

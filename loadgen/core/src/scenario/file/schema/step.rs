@@ -11,12 +11,15 @@ use crate::scenario::file::body::{CONTENTS, MOST_REPETITIONS};
 use crate::scenario::file::capture::SOURCES;
 use crate::scenario::file::condition::{JSON_TYPES, OF_BODY};
 use crate::scenario::file::expect::CLASSES;
+use crate::scenario::file::grpc;
+use crate::scenario::file::meaning::GRPC_STATUS;
 use crate::scenario::file::moment::{GIVEN, WHEN};
 use crate::scenario::file::multipart::CONTENTS as FIELD_CONTENTS;
 use crate::scenario::file::repeat;
 use crate::scenario::file::step::{METHODS, MOST_WEIGHT, REQUEST};
 use crate::scenario::file::stream::FORMATS;
 use crate::scenario::file::websocket::{self, SUBPROTOCOL};
+use crate::scenario::grpc_status::GrpcStatus;
 
 /// Returns the schema of the array of all `[[step]]` tables.
 pub(super) fn steps() -> Schema {
@@ -54,6 +57,8 @@ fn step(once: bool) -> Schema {
         METHODS.map(|(key, method)| (key, path(method.name())));
     let request = "Any method and a path, separated by a space: \"PROPFIND /files\". A template.";
     let [open_key, send_key, receive_key, close_key] = websocket::KEYS;
+    let call = "Service and method of a unary gRPC call, such as \"package.Service/Method\". Its \
+                message is body = { json = { … } }. Needs [grpc].";
     let subprotocol = "Subprotocol that the WebSocket offers, such as \"graphql-transport-ws\".";
     let keys = [
         ("name", name(label)),
@@ -65,6 +70,7 @@ fn step(once: bool) -> Schema {
         head,
         options,
         (REQUEST, matching("^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)", request)),
+        (grpc::KEY, matching("^[^/]+/[^/]+$", call)),
         (open_key, path("Opens the user's WebSocket, with a GET request")),
         (send_key, send()),
         (
@@ -89,7 +95,7 @@ fn step(once: bool) -> Schema {
         ("capture", captures()),
     ];
     let mut requests = METHODS.map(|(key, _)| key).to_vec();
-    requests.push(REQUEST);
+    requests.extend([REQUEST, grpc::KEY]);
     requests.extend(websocket::KEYS);
     let of_iterations = partly(["repeat", "weight"].map(|key| (key, Value::Bool(false))));
     let at_once = json!({
@@ -101,6 +107,7 @@ fn step(once: bool) -> Schema {
         .with("if", at_once)
         .with("then", of_iterations)
         .beside("head", without_a_body())
+        .excludes(grpc::KEY, &["query", SUBPROTOCOL])
         .excludes(open_key, &["body", "counters"])
         .excludes(send_key, &OF_HTTP)
         .excludes(receive_key, &OF_HTTP)
@@ -277,6 +284,7 @@ fn expect() -> Schema {
     let [body, regex, json, json_type, json_size] = conditions();
     let keys = [
         ("status", statuses()),
+        (GRPC_STATUS, grpc_statuses()),
         body.clone(),
         regex.clone(),
         json.clone(),
@@ -321,6 +329,13 @@ fn statuses() -> Schema {
     let several = array("Several statuses.", any("A status or a class.").with("oneOf", one));
     let forms = [status(), class(), several.with("minItems", 1)].map(Value::from);
     any("Expected status, or several. Default: any 2xx.").with("oneOf", forms.to_vec())
+}
+
+fn grpc_statuses() -> Schema {
+    let status = || choice(&GrpcStatus::NAMED, "A status of gRPC, such as \"OK\".");
+    let several = array("Several statuses.", status()).with("minItems", 1);
+    let forms = [status(), several].map(Value::from);
+    any("Expected status of a gRPC call, or several. Default: OK.").with("oneOf", forms.to_vec())
 }
 
 /// Returns the conditions of a body, in the order of [`OF_BODY`].

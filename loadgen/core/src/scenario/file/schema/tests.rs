@@ -17,12 +17,13 @@ const STRANGER: &str = "zzzzzzzzzzzzzzzz";
 /// Tables that allow a fixed set of keys. Each entry holds the table's JSON pointers in the schema,
 /// and scenario files in which `?` stands for an unknown key of the table. A table of two forms has
 /// two pointers, or two files.
-const TABLES: [(&[&str], &[&str]); 25] = [
+const TABLES: [(&[&str], &[&str]); 26] = [
     (&[""], &["? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http"], &["[http]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http/properties/tls"], &["[http.tls]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/http/properties/auth"], &["[http.auth]\n? = 1\n[[step]]\nget = '/'"]),
     (&["/properties/step/items/properties/auth"], &["[[step]]\nget = '/'\nauth = { ? = 1 }"]),
+    (&["/properties/grpc"], &["[grpc]\n? = 1\n[[step]]\ngrpc = 'a/B'"]),
     (&["/properties/load"], &["[load]\n? = 1\n[[step]]\nget = '/'"]),
     (
         &["/properties/load/properties/stages/items"],
