@@ -27,7 +27,6 @@ mod load;
 pub mod measured;
 pub mod noise_floor;
 pub mod observe;
-mod order;
 mod proof;
 pub mod published;
 mod refusals;

@@ -4,15 +4,18 @@
 //! noise is in proportion to them, and a difference of logarithms is a ratio, whichever of the two
 //! figures comes first. The method follows Georges, Buytaert and Eeckhout, "Statistically Rigorous
 //! Java Performance Evaluation" (2007), and Kalibera and Jones, "Rigorous Benchmarking in
-//! Reasonable Time" (2013): the independent unit of repetition is the round, not the request.
+//! Reasonable Time" (2013): the independent unit of repetition is the round, not the request. The
+//! order of the targets is Williams' (1949).
 
 mod holm;
+mod order;
 mod power;
 mod sample;
 #[cfg(test)]
 mod simulations;
 
 pub use holm::holm;
+pub use order::order;
 pub use power::{rounds_needed, rounds_to_exclude};
 pub use sample::{Sample, mean_95};
 
