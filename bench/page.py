@@ -19,16 +19,18 @@ from bench.tools import LOADGEN, Tool, asked_version, version
 # Connections that some tools, loadgen among them, open before the load to try the server.
 TRIALS = 1
 
+TITLE = "Peers"
+
 REPORTED = ["median latency, ms", "p99 latency, ms"]
 
 PAGE = """\
-# Peers
+# {title}
 
 This page shows the CPU time that a request costs the tool that sends it, for loadgen and its peers,
 on one machine and in one run. This command wrote the page:
 
 ```sh
-make bench BENCH_FLAGS="--passes {number} --seconds {seconds} --markdown docs/explanation/peers.md"
+{command}
 ```
 
 Figures from other machines differ; ratios differ less.
@@ -82,14 +84,15 @@ def report(plan: Plan, comparisons: Sequence[Comparison]) -> str:
     return "\n\n".join(f"## {each.load.title}\n\n{_section(plan, each)}" for each in comparisons)
 
 
-def page(plan: Plan, machine: str, comparisons: Sequence[Comparison]) -> str:
+def page(plan: Plan, machine: str, comparisons: Sequence[Comparison], command: str, title: str = TITLE) -> str:
     one_core = plan.server_core == plan.generator_core
     return PAGE.format(
+        title=title,
+        command=command,
         about=machine,
         server_core="the only core" if one_core else f"core {plan.server_core}",
         generator_core="the same core" if one_core else f"core {plan.generator_core}",
         passes="One pass" if plan.passes == 1 else f"{plan.passes} passes",
-        number=plan.passes,
         seconds=plan.seconds,
         connections=round(100 * ENOUGH_CONNECTIONS),
         requests=round(100 * ENOUGH_REQUESTS),

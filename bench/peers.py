@@ -4,13 +4,14 @@ Run with `make bench`. `python -m bench.peers --help` lists the options.
 """
 
 import argparse
+import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from bench.loads import NAMES, Load, all_tools, loads
-from bench.page import about, page, report
+from bench.page import TITLE, about, page, report
 from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
 from bench.results import Comparison
@@ -31,7 +32,8 @@ def main() -> int:
         return 130
     print(report(plan, results))
     if options.markdown:
-        options.markdown.write_text(page(plan, machine, results))
+        command = f"make bench BENCH_FLAGS={shlex.quote(shlex.join(sys.argv[1:]))}"
+        options.markdown.write_text(page(plan, machine, results, command, options.title))
     return 0
 
 
@@ -57,6 +59,7 @@ def _options() -> argparse.Namespace:
         metavar="NAME",
         help="tools to compare with loadgen (default: all installed tools)",
     )
+    parser.add_argument("--title", default=TITLE, help=f"title of the page (default: {TITLE})")
     parser.add_argument("--markdown", type=Path, metavar="FILE", help="also write the whole page to FILE")
     return parser.parse_args()
 

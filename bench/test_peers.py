@@ -119,7 +119,10 @@ def test_the_open_model_shows_what_each_tool_reports() -> None:
 
 
 def test_the_page_describes_the_measurement() -> None:
-    text = page(PLAN, "the machine", [Comparison(load, {}) for load in loads(NAMES, [100, 1_000])])
+    comparisons = [Comparison(load, {}) for load in loads(NAMES, [100, 1_000])]
+    text = page(PLAN, "the machine", comparisons, "make it", "Some peers")
+    assert text.startswith("# Some peers\n")
+    assert "```sh\nmake it\n```" in text
     assert "3 passes over all tools" in text
     assert "the machine" in text
     assert text.count("`wrk -t1 -cN -d3s URL/`") == 2, "one for HTTP/1.1 and one for HTTPS"

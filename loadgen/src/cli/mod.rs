@@ -276,6 +276,9 @@ pub struct CheckArgs {
     /// its response.
     #[arg(long = "try", value_name = "URL", requires = "scenarios")]
     pub try_url: Option<String>,
+    /// TLS of these requests.
+    #[command(flatten)]
+    pub tls: TlsArgs,
 }
 
 /// Options of `manager`.

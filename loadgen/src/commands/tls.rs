@@ -1,11 +1,10 @@
 //! Applies the TLS options of the command line to a scenario.
 
-use std::fs;
 use std::path::Path;
 
 use crate::cli::TlsArgs;
 use crate::failure::{Exit, Failure};
-use crate::scenario::Tls;
+use crate::scenario::{IdentityFault, Tls, read_pem};
 
 /// Adds the options to those of a scenario.
 pub(super) fn apply(args: &TlsArgs, tls: &mut Tls) -> Result<(), Failure> {
@@ -15,7 +14,10 @@ pub(super) fn apply(args: &TlsArgs, tls: &mut Tls) -> Result<(), Failure> {
     }
     if let (Some(cert), Some(key)) = (&args.cert, &args.key) {
         let (chain, secret) = (read("--cert", cert)?, read("--key", key)?);
-        tls.show(&chain, secret, None).map_err(|why| bad("--cert or --key", cert, &why))?;
+        tls.show(&chain, secret, None).map_err(|fault| match fault {
+            IdentityFault::Certificate(why) => bad("--cert", cert, &why),
+            IdentityFault::Key(why) => bad("--key", key, &why),
+        })?;
     }
     Ok(())
 }
@@ -31,7 +33,7 @@ pub(super) fn given(args: &TlsArgs) -> Option<&'static str> {
 }
 
 fn read(option: &str, file: &Path) -> Result<String, Failure> {
-    fs::read_to_string(file).map_err(|error| bad(option, file, &format!("cannot be read: {error}")))
+    read_pem(file).map_err(|error| bad(option, file, &format!("cannot be read: {error}")))
 }
 
 fn bad(option: &str, file: &Path, why: &str) -> Failure {

@@ -87,10 +87,12 @@ impl RunFolder {
     }
 
     /// Saves `text` as the file `name`. Writes a temporary file first and then renames the file, so
-    /// that a reader never finds half a file.
+    /// that a reader never finds half a file. Leaves no temporary file on a disk that is full.
     fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
         let temporary = self.path.join(format!(".{name}"));
-        write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)))
+        let saved =
+            write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)));
+        saved.inspect_err(|_| drop(fs::remove_file(&temporary)))
     }
 
     fn failure(&self, verb: &str, error: &io::Error) -> Failure {

@@ -8,6 +8,7 @@ use super::grpc::Reply;
 use super::plan::{Number, Plan};
 use super::rows::Supply;
 use super::transport::{Link, Transport};
+use crate::measure::ErrorKind;
 use crate::scenario::{Data, GrpcStatus, Secrets, Step};
 
 /// Result of sending a step once. The values of environment variables are hidden in all fields
@@ -172,14 +173,20 @@ impl Tried {
         match result {
             Err(_) => {
                 let limit = humantime::format_duration(step.timeout);
-                let (expected, got) = match step.action.ends_with_message() {
-                    true => ("the expected message", link.give_up(step)),
-                    false => ("a response", "none".to_owned()),
+                let (expected, got) = match link.stream_times(step) {
+                    _ if step.action.ends_with_message() => {
+                        ("the expected message", link.give_up(step))
+                    }
+                    Some(times) if times.events > 0 => {
+                        ("the end of the stream", link.give_up(step))
+                    }
+                    _ => ("a response", "none".to_owned()),
                 };
                 self.wrong = Some((format!("{expected} within {limit}"), got));
             }
             Ok(Err(failure)) => {
-                let got = format!("a {} error: {}", failure.kind, failure.message);
+                let article = if failure.kind == ErrorKind::Expectation { "an" } else { "a" };
+                let got = format!("{article} {} error: {}", failure.kind, failure.message);
                 self.wrong = Some(("a response".to_owned(), got));
             }
             Ok(Ok(answer)) => {

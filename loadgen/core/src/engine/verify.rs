@@ -35,14 +35,40 @@ impl Mismatch {
             None if got.contains("refused") => Some(
                 "nothing listens at this address: start the server, or correct the host and the port",
             ),
-            None if got.contains("certificate") => Some(
+            None if got.contains("authority") => Some(
                 "trust the certificate with --cacert or [http.tls], or accept any with --insecure",
             ),
-            // What rustls says of a response in the clear.
-            None if got.contains("invalidcontenttype") => {
+            None if got.contains("certificate is for") || got.contains("names no host") => Some(
+                "write a host of the certificate in the URL, or name it as `server_name` in [http.tls]",
+            ),
+            None if got.contains("server's certificate") => {
+                Some("renew the certificate of the server, or accept any with --insecure")
+            }
+            // What rustls says of a response in the clear, and what `http1` and `http2` say.
+            None if got.contains("invalidcontenttype") || got.contains("does not speak tls") => {
                 Some("the server does not speak TLS at this port: write http://")
             }
+            None if got.contains("during the tls handshake") => Some(
+                "see whether the server speaks TLS at this port, in a version that [http.tls] allows",
+            ),
+            None if got.contains("before the response") => Some(self.fix_of_an_early_end()),
+            None if ["protocol error", "message", "events", "16 mib"]
+                .iter()
+                .any(|it| got.contains(it)) =>
+            {
+                None
+            }
             None => Some("see whether the server runs, or correct the host and the port"),
+        }
+    }
+
+    /// Returns the fix for a server that closes the connection without a response.
+    fn fix_of_an_early_end(&self) -> &'static str {
+        match self.request.contains(" https://") {
+            true => {
+                "see whether the server runs, or requires a certificate of the client: --cert and --key"
+            }
+            false => "see whether the server runs, or speaks TLS at this port: write https://",
         }
     }
 }
@@ -66,7 +92,10 @@ pub enum VerifyError {
     },
     /// The HTTP client could not be created.
     #[error("cannot create an HTTP client: {0}")]
-    #[diagnostic(code(no_http_client), help("check [http] in the scenario"))]
+    #[diagnostic(
+        code(no_http_client),
+        help("check [http] in the scenario, or the files of --cacert, --cert and --key")
+    )]
     Client(String),
 }
 
@@ -152,4 +181,42 @@ pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, 
         }
     }
     Ok(verified)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fix_fits_the_cause() {
+        let fix = |url: &str, got: &str| {
+            let request = format!("GET {url}/");
+            let (step, expected) = ("it".to_owned(), "a response".to_owned());
+            let mismatch = Mismatch { step, request, expected, got: got.to_owned(), status: None };
+            mismatch.fix_of_silence().unwrap_or(FIX)
+        };
+        let closed = "a reset error: the connection was closed before the response was complete";
+        for (url, got, part) in [
+            ("http://a", "a connect error: Connection refused (os error 111)", "nothing listens"),
+            ("http://a", closed, "https://"),
+            ("https://a", closed, "--cert and --key"),
+            ("https://a", "a connect error: the server does not speak TLS", "write http://"),
+            ("https://a", "a connect error: the server's certificate has expired", "renew"),
+            (
+                "https://a",
+                "a connect error: the server's certificate is for another host name: it is for b",
+                "server_name",
+            ),
+            (
+                "https://a",
+                "a connect error: the server's certificate is its own authority, which …",
+                "--cacert",
+            ),
+            ("http://a", "a protocol error: the response is no HTTP", "`expect`"),
+            ("http://a", "no expected message within 1s, but another: x", "`expect`"),
+            ("http://a", "none", "see whether the server runs"),
+        ] {
+            assert!(fix(url, got).contains(part), "{got}: {}", fix(url, got));
+        }
+    }
 }

@@ -90,7 +90,7 @@ pub use size_range::SizeRange;
 pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
 pub use threshold::{Comparison, Of, Threshold};
-pub use tls::{Tls, TlsVersion};
+pub use tls::{IdentityFault, Tls, TlsVersion, read_pem};
 
 /// Reads and checks a scenario file for inspection, without environment
 /// variables. The scenario's name is the file's stem.

@@ -1,5 +1,9 @@
 //! TLS options of a scenario's requests.
 
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
 use pkcs8::der::pem::LineEnding;
 use pkcs8::{EncryptedPrivateKeyInfo, SecretDocument};
 use rustls::pki_types::pem::PemObject;
@@ -38,8 +42,20 @@ pub enum TlsVersion {
     Tls13,
 }
 
+/// Largest PEM file, in bytes. The authorities of a system take some 200 kB.
+const LARGEST: u64 = 16 << 20;
+
 /// Certificates that a client shows, its own first, and the private key of its own.
 pub type Shown = (Vec<CertificateDer<'static>>, PrivateKeyDer<'static>);
+
+/// Reason why a client cannot show a certificate: a sentence about one of its two files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum IdentityFault {
+    /// Of the certificate.
+    Certificate(String),
+    /// Of the private key.
+    Key(String),
+}
 
 /// A client's certificate and its private key, as PEM.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -72,10 +88,15 @@ impl Tls {
     /// Shows this certificate to servers: `chain` begins with the client's certificate, and `key` is its
     /// private key, which `password` decrypts if it is encrypted (PKCS #8, RFC 5958). Returns a
     /// sentence if one of the two is not PEM, or if the password does not fit.
-    pub fn show(&mut self, chain: &str, key: String, password: Option<&str>) -> Result<(), String> {
-        certificates(chain)?;
-        let key = decrypted(key, password)?;
-        private_key(&key)?;
+    pub fn show(
+        &mut self,
+        chain: &str,
+        key: String,
+        password: Option<&str>,
+    ) -> Result<(), IdentityFault> {
+        certificates(chain).map_err(IdentityFault::Certificate)?;
+        let key = decrypted(key, password).map_err(IdentityFault::Key)?;
+        private_key(&key).map_err(IdentityFault::Key)?;
         let chain = only_certificates(chain);
         self.identity = Some(Identity { chain, key: Secret::new(key) });
         Ok(())
@@ -98,6 +119,16 @@ impl Tls {
         let identity = self.identity;
         let identity = identity.map(|it| Identity { key: Secret::new(String::new()), ..it });
         Self { identity, ..self }
+    }
+}
+
+/// Reads a PEM file of at most 16 MiB.
+pub fn read_pem(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
+    match text.len() as u64 > LARGEST {
+        true => Err(io::Error::other("it is larger than 16 MiB")),
+        false => Ok(text),
     }
 }
 
@@ -153,6 +184,13 @@ fn private_key(pem: &str) -> Result<PrivateKeyDer<'static>, String> {
 mod tests {
     use super::*;
 
+    fn of_key(shown: Result<(), IdentityFault>) -> String {
+        match shown {
+            Err(IdentityFault::Key(why)) => why,
+            other => panic!("{other:?}"),
+        }
+    }
+
     #[test]
     fn what_is_no_pem_is_refused_with_a_reason() {
         let mut tls = Tls::default();
@@ -161,13 +199,15 @@ mod tests {
         assert_eq!(tls.trust(certificate.to_owned()), Ok(()));
         assert_eq!(tls.authorities().unwrap().len(), 1);
         let shown = tls.show(certificate, certificate.to_owned(), None);
-        assert!(shown.unwrap_err().contains("has no private key"));
+        assert!(of_key(shown).contains("has no private key"));
         let encrypted =
             "-----BEGIN ENCRYPTED PRIVATE KEY-----\nAAAA\n-----END ENCRYPTED PRIVATE KEY-----\n";
         let shown = tls.show(certificate, encrypted.to_owned(), None);
-        assert!(shown.unwrap_err().contains("is encrypted"));
+        assert!(of_key(shown).contains("is encrypted"));
         let shown = tls.show(certificate, encrypted.to_owned(), Some("secret"));
-        assert!(shown.unwrap_err().contains("is not PEM"));
+        assert!(of_key(shown).contains("is not PEM"));
+        let shown = tls.show("hello", encrypted.to_owned(), None);
+        assert!(matches!(shown, Err(IdentityFault::Certificate(_))), "{shown:?}");
         assert!(matches!(tls.identity(), Ok(None)));
     }
 
@@ -179,8 +219,8 @@ mod tests {
         let mut tls = Tls::default();
         let certificate = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
         let both = format!("{certificate}{KEY}");
-        let wrong = tls.show(certificate, both.clone(), Some("other")).unwrap_err();
-        assert_eq!(wrong, "has another password");
+        let wrong = tls.show(certificate, both.clone(), Some("other"));
+        assert_eq!(of_key(wrong), "has another password");
         tls.show(certificate, both, Some("secret")).unwrap();
         let (_, key) = tls.identity().unwrap().unwrap();
         // The key begins with the algorithm (RFC 8410, section 7).

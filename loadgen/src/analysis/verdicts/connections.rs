@@ -42,8 +42,13 @@ fn more_than_needed(
         changed.chain([round.users_planned]).max().unwrap_or_default()
     };
     let more = target.rounds.iter().filter_map(|round| {
-        let (opened, users) = (round.connections.as_ref()?.counts.opened, most_users(round));
-        let needed = sharing.connections_of(users, record.load.workers);
+        let (counts, users) = (&round.connections.as_ref()?.counts, most_users(round));
+        let opened = counts.opened;
+        // Users share connections in HTTP/2 only, and a server may choose HTTP/1.1.
+        let needed = match counts.versions.contains_key("HTTP/1.1") {
+            true => users,
+            false => sharing.connections_of(users, record.load.workers),
+        };
         (opened > u64::from(needed) * of_user).then_some((opened, users, needed))
     });
     let more: Vec<(u64, u32, u32)> = more.collect();
@@ -52,15 +57,16 @@ fn more_than_needed(
         1 => String::new(),
         rounds => format!(", in {} of {rounds} rounds", more.len()),
     };
+    let most = users;
     let (opened, users) = (counted(*opened, "connection"), counted((*users).into(), "user"));
-    let message = match sharing.is_set() {
+    let message = match sharing.is_set() && needed != most {
         false => format!("{opened} were opened for {users}{round}"),
         true => format!("{opened} were opened for {users} who share {needed}{round}"),
     };
     let advice = match scenario.uses_websocket() {
         false => {
-            "users connect again after the server closes a connection, after a failed request, and for \
-             redirects to other servers: latencies include the time to connect"
+            "users connect again after the server closes a connection or sends more than its response, after \
+             a failed request, and for redirects to other servers: latencies include the time to connect"
         }
         true => {
             "users have one connection for their WebSocket and one for HTTP requests, and connect again \

@@ -4,6 +4,7 @@
 mod experiment;
 mod trial;
 
+use super::tls;
 use crate::cli::CheckArgs;
 use crate::experiment::experiments::{self, is_experiment};
 use crate::experiment::scenarios;
@@ -15,6 +16,11 @@ use crate::scenario::explain::explain;
 
 /// Explains each scenario or experiment or, with `--try`, sends each step once. Shows the errors of a file.
 pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
+    if let (None, Some(option)) = (&args.try_url, tls::given(&args.tls)) {
+        let message = format!("{option} needs --try");
+        let help = "leave out the option: nothing is sent without --try";
+        return Err(Failure::message(Exit::Usage, "unused_option", message, help));
+    }
     let named = if args.scenarios.is_empty() {
         let all = [scenarios::all()?, experiments::all()?].concat();
         all.iter().map(|path| path.display().to_string()).collect()
@@ -24,7 +30,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<Exit, Failure> {
     let mut exit = Exit::Done;
     for name in named {
         let checked = match &args.try_url {
-            Some(url) => trial::run(&name, url),
+            Some(url) => trial::run(&name, url, &args.tls),
             None if is_experiment(&name) => experiment::explained(&name),
             None => explained(&name),
         };

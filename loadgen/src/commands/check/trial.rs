@@ -4,7 +4,9 @@ use std::fmt::Write;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
+use crate::cli::TlsArgs;
 use crate::commands::servers::base_url;
+use crate::commands::tls;
 use crate::engine::{Plan, Share, Tried, try_steps};
 use crate::experiment::job::random_seed;
 use crate::experiment::scenarios;
@@ -16,9 +18,10 @@ use crate::scenario::{Action, Step, When};
 use crate::text::{count, counted};
 
 /// Sends each step of a scenario once to `url`, even if earlier steps have failed.
-pub(super) fn run(name: &str, url: &str) -> Result<Exit, Failure> {
+pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure> {
     let base_url = base_url("--try", url)?;
-    let scenario = scenarios::find_to_run(name)?;
+    let mut scenario = scenarios::find_to_run(name)?;
+    tls::apply(tls, &mut scenario.http.tls)?;
     let name = scenario.name.clone();
     let plan = Plan {
         scenario,

@@ -79,6 +79,7 @@ async fn a_failed_handshake_names_its_reason() {
     old.not_after = date_time_ymd(2020, 1, 1);
     early.not_before = date_time_ymd(3000, 1, 1);
     let other = CertificateParams::new(["example.org".to_owned()]).unwrap();
+    let nameless = CertificateParams::default();
     for (url, kind, message) in [
         (raw(plain).await, ErrorKind::Connect, "the server does not speak TLS"),
         (
@@ -95,7 +96,8 @@ async fn a_failed_handshake_names_its_reason() {
     for (certificate, message) in [
         (old, "the server's certificate has expired"),
         (early, "the server's certificate is not valid yet"),
-        (other, "the server's certificate is for another host name"),
+        (other, "the server's certificate is for another host name: it is for example.org"),
+        (nameless, "the server's certificate names no host: it has no subject alternative name"),
     ] {
         let server = Tls::start_with(certificate, &["http/1.1"]).await;
         let folder = tempfile::tempdir().unwrap();

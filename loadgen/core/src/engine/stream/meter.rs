@@ -35,6 +35,8 @@ pub struct Streamed {
     events: u64,
     /// Whether the end marker came.
     has_ended: bool,
+    /// Format as which the body was read, if it follows from the media type.
+    assumed: Option<StreamFormat>,
     fault: Option<Fault>,
 }
 
@@ -102,8 +104,9 @@ impl Meter {
         if header("content-encoding").is_some_and(is_encoded) {
             self.came.fault = Some(Fault::Compressed);
         }
-        let format =
-            stream.format.unwrap_or_else(|| format_of(header("content-type").unwrap_or_default()));
+        let of_type = || format_of(header("content-type").unwrap_or_default());
+        self.came.assumed = stream.format.is_none().then(of_type);
+        let format = stream.format.or(self.came.assumed).unwrap_or(StreamFormat::Lines);
         match &mut self.parser {
             Some(parser) if parser.format() == format => parser.clear(),
             other => *other = Some(Parser::new(format)),
@@ -161,11 +164,19 @@ fn format_of(media_type: &[u8]) -> StreamFormat {
 impl Streamed {
     /// Compares the stream with the expected one. Returns what came instead, in words.
     pub fn compare(&self, stream: &ExpectedStream) -> Result<(), String> {
-        let Self { events, has_ended, fault } = *self;
+        let Self { events, has_ended, assumed, fault } = *self;
         let lacks_end = stream.end.is_some() && !has_ended;
-        let counted = |events: u64| match events {
-            1 => "1 event".to_owned(),
-            n => format!("{n} events"),
+        let counted = |events: u64| {
+            let counted = match events {
+                1 => "1 event".to_owned(),
+                n => format!("{n} events"),
+            };
+            let read_as = match assumed {
+                None => "",
+                Some(StreamFormat::Events) => ", read as server-sent events",
+                Some(StreamFormat::Lines) => ", read as lines",
+            };
+            counted + read_as
         };
         match fault {
             Some(Fault::Compressed) => Err("a compressed body".to_owned()),

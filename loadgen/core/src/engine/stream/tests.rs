@@ -150,16 +150,20 @@ fn a_stream_that_is_not_as_expected_is_told_in_words() {
             got("{ events = 2, end = \"[DONE]\" }", SSE, two),
             got("{ end = \"[DONE]\" }", SSE, "data: [DONE]\n\n"),
             got("true", "content-encoding: gzip\r\n", two),
+            got("{ events = 2 }", "content-type: text/plain\r\n", "data: a\ndata: b\nid: 1\n"),
+            got("{ events = 1, format = \"lines\" }", SSE, "a\nb\n"),
         ]
         .join("\n"),
         @"
     its end after 0 events
-    its end after 2 events
-    its end after 2 events
-    its end after 2 events
-    its end after 2 events, without the end marker
-    its end after 0 events
+    its end after 2 events, read as server-sent events
+    its end after 2 events, read as server-sent events
+    its end after 2 events, read as server-sent events
+    its end after 2 events, read as server-sent events, without the end marker
+    its end after 0 events, read as server-sent events
     a compressed body
+    its end after 3 events, read as lines
+    its end after 2 events
     "
     );
     assert_eq!(measured("{ events = \">= 0\" }", SSE, &[]).0, Ok(()));

@@ -152,8 +152,13 @@ impl Link<'_> {
 
     /// Ends a step that has timed out. Returns what is missing, in words.
     pub fn give_up(&self, step: &Step) -> String {
+        let timeout = step.timeout;
         let of_socket = self.socket().and_then(|socket| socket.give_up(step));
-        of_socket.unwrap_or_else(|| format!("no complete response within {:?}", step.timeout))
+        of_socket.unwrap_or_else(|| match self.stream_times(step).map_or(0, |times| times.events) {
+            0 => format!("no complete response within {timeout:?}"),
+            1 => format!("1 event, but no end of the stream within {timeout:?}"),
+            n => format!("{n} events, but no end of the stream within {timeout:?}"),
+        })
     }
 
     /// Keeps the headers and up to 1 MiB of the body of each answer from now on, also if nothing

@@ -1,12 +1,11 @@
 //! `[http.tls]`: TLS options.
 
-use std::fs;
 use std::path::Path;
 
 use rustls::pki_types::ServerName;
 
 use super::reader::{Faults, Value};
-use crate::scenario::tls::{Tls, TlsVersion};
+use crate::scenario::tls::{IdentityFault, Tls, TlsVersion, read_pem};
 
 pub(super) const VERSIONS: [(&str, TlsVersion); 2] =
     [("1.2", TlsVersion::Tls12), ("1.3", TlsVersion::Tls13)];
@@ -48,9 +47,12 @@ pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) ->
                     Told::Later => return Some(tls),
                 },
             };
-            // The sentence tells which of the two is meant.
             let shown = tls.show(&chain, secret, password.as_deref());
-            shown.or_else(|why| refuse(&key, &why, faults)).ok()?;
+            let refused = shown.or_else(|fault| match fault {
+                IdentityFault::Certificate(why) => refuse(&cert, &why, faults),
+                IdentityFault::Key(why) => refuse(&key, &why, faults),
+            });
+            refused.ok()?;
         }
         (Some(one), None) | (None, Some(one)) => {
             let message = "a client's certificate needs both `cert` and `key`";
@@ -98,7 +100,7 @@ fn read_secret(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Told> {
 
 fn read_file(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<String> {
     let path = value.name(faults)?;
-    match fs::read_to_string(folder.join(path)) {
+    match read_pem(&folder.join(path)) {
         Ok(text) => Some(text),
         Err(error) => {
             let message = format!("cannot read `{}`: {error}", value.key);

@@ -3,10 +3,25 @@
 use std::error::Error;
 use std::io;
 
-use rustls::{AlertDescription, CertificateError, InvalidMessage};
+use rustls::{AlertDescription, CertificateError, InconsistentKeys, InvalidMessage};
 
 use crate::engine::transport::Failure;
 use crate::measure::ErrorKind;
+
+/// Returns why a client's certificate cannot be shown to servers.
+pub(super) fn of_identity(error: rustls::Error) -> String {
+    const WHOSE: &str = "the client's certificate (`cert` in [http.tls], or --cert)";
+    match &error {
+        rustls::Error::InconsistentKeys(InconsistentKeys::KeyMismatch) => {
+            "the client's private key (`key` in [http.tls], or --key) is not that of its certificate"
+                .to_owned()
+        }
+        _ if is_webpki(&error, |it| matches!(it, webpki::Error::UnsupportedCertVersion)) => {
+            format!("{WHOSE} is of X.509 version 1: issue it with version 3 extensions")
+        }
+        _ => format!("{WHOSE} is refused: {error}"),
+    }
+}
 
 /// Returns why a handshake failed.
 pub(in crate::engine::transport) fn of_handshake(error: &io::Error) -> Failure {
@@ -65,11 +80,29 @@ fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a rustls::Error> {
 
 /// Returns whether a certificate is refused because it is that of an authority.
 fn is_authority(error: &rustls::Error) -> bool {
+    is_webpki(error, |it| matches!(it, webpki::Error::CaUsedAsEndEntity))
+}
+
+/// Returns whether a certificate is refused for a reason that only webpki tells.
+fn is_webpki(error: &rustls::Error, is: impl Fn(&webpki::Error) -> bool) -> bool {
     let rustls::Error::InvalidCertificate(CertificateError::Other(other)) = error else {
         return false;
     };
-    let fault = other.0.downcast_ref::<webpki::Error>();
-    matches!(fault, Some(webpki::Error::CaUsedAsEndEntity))
+    other.0.downcast_ref::<webpki::Error>().is_some_and(is)
+}
+
+/// Says for which hosts a certificate is, from the names that it presents.
+fn hosts(presented: &[String]) -> String {
+    if presented.is_empty() {
+        return "names no host: it has no subject alternative name".to_owned();
+    }
+    // rustls shows a name as `DnsName("example.org")`.
+    let bare = |name: &String| {
+        let quoted = name.split_once('(').map_or(name.as_str(), |(_, rest)| rest);
+        quoted.trim_end_matches(')').trim_matches('"').to_owned()
+    };
+    let names: Vec<String> = presented.iter().map(bare).collect();
+    format!("is for another host name: it is for {}", names.join(", "))
 }
 
 /// Returns what is wrong with a server's certificate, in one sentence, if an error is about that.
@@ -91,9 +124,10 @@ pub(in crate::engine::transport) fn certificate_fault(
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
             "is not valid yet"
         }
-        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "is for another host name"
+        CertificateError::NotValidForNameContext { presented, .. } => {
+            return Some(format!("the server's certificate {}", hosts(presented)));
         }
+        CertificateError::NotValidForName => "is for another host name",
         CertificateError::Revoked => "was revoked",
         other => return Some(format!("the server's certificate is refused: {other:?}")),
     };

@@ -33,7 +33,9 @@ pub(super) fn config(tls: &Tls, http: HttpVersion) -> Result<ClientConfig, Strin
         .dangerous()
         .with_custom_certificate_verifier(trust);
     let mut config = match tls.identity()? {
-        Some((chain, key)) => config.with_client_auth_cert(chain, key).map_err(said)?,
+        Some((chain, key)) => {
+            config.with_client_auth_cert(chain, key).map_err(fault::of_identity)?
+        }
         None => config.with_no_client_auth(),
     };
     config.alpn_protocols = match http {
