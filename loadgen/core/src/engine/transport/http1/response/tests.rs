@@ -4,7 +4,7 @@ use proptest::sample::Index;
 
 use super::fuzzing::{Response, read_foreign, read_pieces};
 use super::*;
-use crate::engine::transport::{BEGINNING, LONGEST_KEPT, SAMPLE};
+use crate::engine::transport::answer::{BEGINNING, LONGEST_KEPT, SAMPLE};
 
 /// A valid response as sent, and the expected result.
 #[derive(Debug, Clone)]
