@@ -37,8 +37,8 @@ class Load:
 
     @property
     def rival(self) -> Tool:
-        """The tool with which loadgen is compared first."""
-        return self.tools[1]
+        """The tool with which loadgen is compared first; loadgen itself if there is no other."""
+        return self.tools[min(1, len(self.tools) - 1)]
 
     @property
     def reports_latencies(self) -> bool:

@@ -16,7 +16,7 @@ from bench.passes import at_work, count, lacks, passes
 from bench.plan import Plan
 from bench.results import Comparison
 from bench.server import Server
-from bench.tools import LOADGEN, Tool
+from bench.tools import LOADGEN
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
         return 130
     print(report(plan, results))
     if options.markdown:
-        command = f"make bench BENCH_FLAGS={shlex.quote(shlex.join(sys.argv[1:]))}"
+        command = shlex.join(["python", "-m", "bench.peers", *sys.argv[1:]])
         options.markdown.write_text(page(plan, machine, results, command, options.title))
     return 0
 
@@ -70,17 +70,12 @@ def compared(plan: Plan, loads: Sequence[Load], names: Sequence[str] | None = No
 
 
 def _compared(plan: Plan, load: Load, names: Sequence[str] | None, server: Server, folder: Path) -> Comparison:
-    skipped = {tool.name: reason for tool in load.tools if (reason := _refusal(tool, names))}
+    named = [tool for tool in load.tools if names is None or tool.name in [LOADGEN.name, *names]]
+    skipped = {tool.name: reason for tool in named if (reason := tool.refusal())}
     for name, reason in skipped.items():
         print(f"{load.title}: {name} is skipped: {reason}", file=sys.stderr)
-    able = replace(load, tools=[tool for tool in load.tools if tool.name not in skipped])
-    return Comparison(load, passes(plan, able, server, folder), skipped)
-
-
-def _refusal(tool: Tool, names: Sequence[str] | None) -> str | None:
-    """Return why a tool does not run; None if it runs."""
-    wanted = names is None or tool.name in [LOADGEN.name, *names]
-    return tool.refusal() if wanted else "not named by --tools"
+    able = replace(load, tools=[tool for tool in named if tool.name not in skipped])
+    return Comparison(replace(load, tools=named), passes(plan, able, server, folder), skipped)
 
 
 if __name__ == "__main__":
