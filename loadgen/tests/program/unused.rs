@@ -140,6 +140,10 @@ const MANAGER: &[(&str, &[&[&str]])] = &[
 const OTHERS: &[Line] = &[
     ("check", "scenarios", NEVER),
     ("check", "try", &[&["--try=http://127.0.0.1:1"]]),
+    ("check", "insecure", &[&["--insecure"]]),
+    ("check", "cacert", &[&["--cacert=ca.pem"]]),
+    ("check", "cert", &[&["--cert=c.pem"], &["--cert=c.pem", "--key=k.pem"]]),
+    ("check", "key", &[&["--key=k.pem"]]),
     ("ctl", "run", NEVER),
     ("compare", "runs", NEVER),
     ("compare", "fail-on-regression", NEVER),
