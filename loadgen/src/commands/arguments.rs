@@ -81,7 +81,11 @@ pub(super) fn job(
     };
     subject.check_equals(aa)?;
     let mut scenario = with_backends(scenario, &subject);
-    unused::refuse_tls(tls::given(&common.tls), &subject, &scenario.http)?;
+    let urls: Vec<&str> = match &subject {
+        Subject::Lab { .. } => Vec::new(),
+        Subject::Running(servers) => servers.iter().map(|server| server.url.as_str()).collect(),
+    };
+    unused::refuse_tls(tls::given(&common.tls), &urls, &scenario.http)?;
     tls::apply(&common.tls, &mut scenario.http.tls)?;
     if numbers.users.is_empty() {
         numbers.users.push(scenario.load.users);

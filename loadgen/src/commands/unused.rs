@@ -3,7 +3,6 @@
 
 use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
 use crate::experiment::contender::Numbers;
-use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::scenario::Http;
 
@@ -32,21 +31,17 @@ pub(super) fn refuse_losses(
     refused(losses(on_worker_loss, workers))
 }
 
-/// Returns an error for a TLS option if neither a server nor a proxy has an `https://` URL.
+/// Returns an error for a TLS option if neither a server nor a proxy has an `https://` URL. `urls` are
+/// those of the servers; none for targets of the lab.
 pub(super) fn refuse_tls(
     option: Option<&'static str>,
-    subject: &Subject,
+    urls: &[&str],
     http: &Http,
 ) -> Result<(), Failure> {
     let is_https = |url: &str| url.to_lowercase().starts_with("https:");
-    let is_tls = match subject {
-        Subject::Lab { .. } => false,
-        Subject::Running(servers) => {
-            // A redirect may lead to such a URL.
-            let proxy = http.proxy.as_deref().is_some_and(is_https);
-            proxy || http.redirects > 0 || servers.iter().any(|server| is_https(&server.url))
-        }
-    };
+    // A redirect may lead to such a URL.
+    let is_elsewhere = http.proxy.as_deref().is_some_and(is_https) || http.redirects > 0;
+    let is_tls = urls.iter().any(|url| is_elsewhere || is_https(url));
     let why = "applies to https:// URLs, but neither a server nor a proxy has one";
     refused(option.filter(|_| !is_tls).map(|option| (option, why, "leave out the option")))
 }

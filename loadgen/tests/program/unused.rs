@@ -140,7 +140,11 @@ const MANAGER: &[(&str, &[&[&str]])] = &[
 const OTHERS: &[Line] = &[
     ("check", "scenarios", NEVER),
     ("check", "try", &[&["--try=http://127.0.0.1:1"]]),
-    ("check", "insecure", &[&["--insecure"]]),
+    (
+        "check",
+        "insecure",
+        &[&["--insecure"], &["--try=http://127.0.0.1:1", "plain.toml", "--insecure"]],
+    ),
     ("check", "cacert", &[&["--cacert=ca.pem"]]),
     ("check", "cert", &[&["--cert=c.pem"], &["--cert=c.pem", "--key=k.pem"]]),
     ("check", "key", &[&["--key=k.pem"]]),

@@ -25,6 +25,8 @@ pub struct Tried {
     pub answer: Option<TrialAnswer>,
     /// Headers of the answer as text, in the order in which they came.
     pub answered_headers: Vec<(String, String)>,
+    /// Kind of the failure; `None` if anything of an answer came, or nothing was sent.
+    pub kind: Option<ErrorKind>,
     /// Values captured from the answer, by name.
     pub captured: Vec<(String, String)>,
     /// Values that the step's counters read from the answer, in the counters' order.
@@ -182,11 +184,14 @@ impl Tried {
                     }
                     _ => ("a response", "none".to_owned()),
                 };
+                // A message or an event may have come, but not the one that ends the step.
+                self.kind = (got == "none").then_some(ErrorKind::Timeout);
                 self.wrong = Some((format!("{expected} within {limit}"), got));
             }
             Ok(Err(failure)) => {
                 let article = if failure.kind == ErrorKind::Expectation { "an" } else { "a" };
                 let got = format!("{article} {} error: {}", failure.kind, failure.message);
+                self.kind = Some(failure.kind);
                 self.wrong = Some(("a response".to_owned(), got));
             }
             Ok(Ok(answer)) => {

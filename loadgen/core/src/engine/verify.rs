@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use super::plan::Plan;
 use super::trial::{Trial, TrialAnswer, Tried};
+use crate::measure::ErrorKind;
 
 /// Difference between a server's answer and a step's expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct Mismatch {
     pub got: String,
     /// Status of the answer; `None` if none came.
     pub status: Option<u16>,
+    /// Kind of the failure; `None` if anything of an answer came, or nothing was sent.
+    pub kind: Option<ErrorKind>,
 }
 
 impl Mismatch {
@@ -52,12 +55,8 @@ impl Mismatch {
                 "see whether the server speaks TLS at this port, in a version that [http.tls] allows",
             ),
             None if got.contains("before the response") => Some(self.fix_of_an_early_end()),
-            None if ["protocol error", "message", "events", "16 mib"]
-                .iter()
-                .any(|it| got.contains(it)) =>
-            {
-                None
-            }
+            // Something came, but not what the step expects.
+            None if self.kind.is_none_or(|kind| !is_of_connection(kind)) => None,
             None => Some("see whether the server runs, or correct the host and the port"),
         }
     }
@@ -71,6 +70,11 @@ impl Mismatch {
             false => "see whether the server runs, or speaks TLS at this port: write https://",
         }
     }
+}
+
+/// Whether nothing that the server has sent explains a failure of this kind.
+fn is_of_connection(kind: ErrorKind) -> bool {
+    matches!(kind, ErrorKind::Connect | ErrorKind::Reset | ErrorKind::Timeout)
 }
 
 /// Reason why a verification failed.
@@ -155,7 +159,7 @@ pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, 
             }
         }
         let is_left_out = !step.verify || last.left_out.is_some();
-        let Tried { request, counters, answer, wrong, is_sent, .. } = last;
+        let Tried { request, counters, answer, wrong, is_sent, kind, .. } = last;
         let is_excused = match demand {
             // The step may need a value of a step that was left out.
             Demand::Expected => left_out && !is_sent,
@@ -169,7 +173,8 @@ pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, 
             }
             Some((expected, got)) if !is_excused => {
                 let status = answer.map(|answer| answer.status);
-                let mismatch = Mismatch { step: step.name.clone(), request, expected, got, status };
+                let step = step.name.clone();
+                let mismatch = Mismatch { step, request, expected, got, status, kind };
                 let help = mismatch.fix_of_silence().unwrap_or(FIX).to_owned();
                 let (who, mismatch) = (who.to_owned(), Box::new(mismatch));
                 return Err(VerifyError::Mismatch { who, mismatch, help });
@@ -189,34 +194,58 @@ mod tests {
 
     #[test]
     fn the_fix_fits_the_cause() {
-        let fix = |url: &str, got: &str| {
+        let fix = |url: &str, kind: Option<ErrorKind>, got: &str| {
             let request = format!("GET {url}/");
             let (step, expected) = ("it".to_owned(), "a response".to_owned());
-            let mismatch = Mismatch { step, request, expected, got: got.to_owned(), status: None };
+            let got = got.to_owned();
+            let mismatch = Mismatch { step, request, expected, got, status: None, kind };
             mismatch.fix_of_silence().unwrap_or(FIX)
         };
         let closed = "a reset error: the connection was closed before the response was complete";
-        for (url, got, part) in [
-            ("http://a", "a connect error: Connection refused (os error 111)", "nothing listens"),
-            ("http://a", closed, "https://"),
-            ("https://a", closed, "--cert and --key"),
-            ("https://a", "a connect error: the server does not speak TLS", "write http://"),
-            ("https://a", "a connect error: the server's certificate has expired", "renew"),
+        for (url, kind, got, part) in [
+            (
+                "http://a",
+                Some(ErrorKind::Connect),
+                "a connect error: Connection refused (os error 111)",
+                "nothing listens",
+            ),
+            ("http://a", Some(ErrorKind::Reset), closed, "https://"),
+            ("https://a", Some(ErrorKind::Reset), closed, "--cert and --key"),
             (
                 "https://a",
+                Some(ErrorKind::Connect),
+                "a connect error: the server does not speak TLS",
+                "write http://",
+            ),
+            (
+                "https://a",
+                Some(ErrorKind::Connect),
+                "a connect error: the server's certificate has expired",
+                "renew",
+            ),
+            (
+                "https://a",
+                Some(ErrorKind::Connect),
                 "a connect error: the server's certificate is for another host name: it is for b",
                 "server_name",
             ),
             (
                 "https://a",
+                Some(ErrorKind::Connect),
                 "a connect error: the server's certificate is its own authority, which …",
                 "--cacert",
             ),
-            ("http://a", "a protocol error: the response is no HTTP", "`expect`"),
-            ("http://a", "no expected message within 1s, but another: x", "`expect`"),
-            ("http://a", "none", "see whether the server runs"),
+            (
+                "http://a",
+                Some(ErrorKind::Protocol),
+                "a protocol error: the response is no HTTP",
+                "`expect`",
+            ),
+            ("http://a", None, "no expected message within 1s, but another: x", "`expect`"),
+            ("http://a", Some(ErrorKind::Timeout), "none", "see whether the server runs"),
         ] {
-            assert!(fix(url, got).contains(part), "{got}: {}", fix(url, got));
+            let fix = fix(url, kind, got);
+            assert!(fix.contains(part), "{got}: {fix}");
         }
     }
 }

@@ -16,6 +16,7 @@
 mod action;
 mod backend;
 mod body;
+mod bounded;
 mod data;
 mod duration;
 mod environment;

@@ -1,7 +1,6 @@
 //! TLS options of a scenario's requests.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use pkcs8::der::pem::LineEnding;
@@ -10,6 +9,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use serde::{Deserialize, Serialize};
 
+use super::bounded::read_at_most;
 use super::secret::Secret;
 
 /// TLS options for `https://` URLs. The default checks servers' certificates against those of the
@@ -124,12 +124,7 @@ impl Tls {
 
 /// Reads a PEM file of at most 16 MiB.
 pub fn read_pem(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?.take(LARGEST + 1).read_to_string(&mut text)?;
-    match text.len() as u64 > LARGEST {
-        true => Err(io::Error::other("it is larger than 16 MiB")),
-        false => Ok(text),
-    }
+    String::from_utf8(read_at_most(LARGEST, path)?).map_err(io::Error::other)
 }
 
 fn certificates(pem: &str) -> Result<Vec<CertificateDer<'static>>, String> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::cli::TlsArgs;
 use crate::commands::servers::base_url;
-use crate::commands::tls;
+use crate::commands::{tls, unused};
 use crate::engine::{Plan, Share, Tried, try_steps};
 use crate::experiment::job::random_seed;
 use crate::experiment::scenarios;
@@ -21,6 +21,7 @@ use crate::text::{count, counted};
 pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure> {
     let base_url = base_url("--try", url)?;
     let mut scenario = scenarios::find_to_run(name)?;
+    unused::refuse_tls(tls::given(tls), &[base_url.as_str()], &scenario.http)?;
     tls::apply(tls, &mut scenario.http.tls)?;
     let name = scenario.name.clone();
     let plan = Plan {

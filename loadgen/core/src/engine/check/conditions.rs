@@ -66,7 +66,8 @@ impl Conditions {
 
     /// Returns whether a message lacks what is expected, and has nothing of what must not come.
     pub(super) fn is_other(&self, message: &[u8]) -> bool {
-        let json = serde_json::from_slice::<Value>(message).ok();
+        let reads_json = !self.of_json.is_empty();
+        let json = reads_json.then(|| serde_json::from_slice::<Value>(message).ok()).flatten();
         let holds = |ready: &Ready| match &ready.condition {
             Condition::Text(_) | Condition::Regex(_) => ready.holds_in(message),
             _ => json.as_ref().is_some_and(|json| ready.holds_at(json)),

@@ -30,7 +30,7 @@ pub(super) const SAMPLE: usize = 1 << 20;
 pub struct Answer<'a> {
     /// The status code.
     pub status: u16,
-    /// The headers, kept only if the step reads a header, or after [`Link::keep_samples`].
+    /// The headers, kept only if the step reads a header, or after [`super::Link::keep_samples`].
     pub headers: Headers<'a>,
     /// The part of the body that was kept, as received: see [`Keep`].
     pub body: Body<'a>,
@@ -96,7 +96,7 @@ impl Answer<'_> {
     }
 }
 
-/// A body, in one of two places in memory.
+/// A body, where it is in memory.
 #[derive(Debug)]
 pub enum Body<'a> {
     /// In the user's own memory.

@@ -10,8 +10,9 @@ use toml::de::DeValue;
 
 use super::reader::{Faults, Table, Value};
 use super::services::Services;
-use super::{json, message};
+use super::{http, json, message};
 use crate::scenario::body::Body;
+use crate::scenario::bounded::read_at_most;
 use crate::scenario::error::Fault;
 use crate::scenario::http::{Http, HttpVersion, TransportKind};
 use crate::scenario::nearest::suggestion;
@@ -23,6 +24,9 @@ pub(super) const KEY: &str = "grpc";
 
 /// Media type of a call's messages.
 const MEDIA_TYPE: &str = "application/grpc";
+
+/// Largest `.proto` file, in bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// Keys of `body` that a call does not have.
 const OTHER_BODIES: [&str; 6] = ["text", "form", "multipart", "file", "content_type", "repeat"];
@@ -90,7 +94,7 @@ fn compile(
     compiler.include_imports(true);
     for (path, value) in files {
         let file = folder.join(path);
-        if let Err(error) = std::fs::File::open(&file) {
+        if let Err(error) = read_at_most(LARGEST, &file) {
             let help = "name a file, relative to this file";
             return value.fault(format!("cannot read {path}: {error}"), "this file", help, faults);
         }
@@ -226,11 +230,7 @@ pub(super) fn check_http(
         }
     };
     let fault = Fault::new(format!("gRPC cannot be used with {what}")).at(place, "calls a method");
-    let fault = match table {
-        Some(table) => fault.at(table.key_place.clone(), "asked for here"),
-        None => fault,
-    };
-    faults.add(fault.help(help));
+    http::refuse(fault.help(help), table, faults);
 }
 
 /// Adds a fault: `call` and `websocket` are the first steps that call a method and use a WebSocket.

@@ -177,6 +177,15 @@ fn check_sharing(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     }
 }
 
+/// Adds a fault about steps that cannot have the options of [http]. `value` is that table; `None` if the
+/// file has none.
+pub(super) fn refuse(fault: Fault, value: Option<&Value<'_>>, faults: &mut Faults<'_>) {
+    faults.add(match value {
+        Some(value) => fault.at(value.key_place.clone(), "asked for here"),
+        None => fault,
+    });
+}
+
 /// Adds a fault if connections carry fewer requests at a time than `users` users send. `value` is the
 /// table [http].
 pub(super) fn check_users(value: &Value<'_>, http: &Http, users: u32, faults: &mut Faults<'_>) {

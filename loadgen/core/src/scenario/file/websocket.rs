@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::reader::{Faults, Value};
-use super::{body, headers, json};
+use super::{body, headers, http, json};
 use crate::scenario::action::Action;
 use crate::scenario::body::Body;
 use crate::scenario::error::Fault;
@@ -94,7 +94,7 @@ pub(super) fn beside(
     Some(headers)
 }
 
-/// What a step does, and when; `place` is the position of the key that says so.
+/// Action of a step, and when it happens. `place` is the position of the action's key.
 #[derive(Clone)]
 pub(super) struct Placed {
     pub action: Action,
@@ -156,10 +156,5 @@ pub(super) fn check_http(
         }
     };
     let fault = Fault::new(format!("a WebSocket cannot be used with {what}"));
-    let fault = fault.at(place, "uses a WebSocket");
-    let fault = match table {
-        Some(table) => fault.at(table.key_place.clone(), "asked for here"),
-        None => fault,
-    };
-    faults.add(fault.help(help));
+    http::refuse(fault.at(place, "uses a WebSocket").help(help), table, faults);
 }

@@ -30,7 +30,7 @@ pub struct Link<'a> {
     fallback: Option<Box<Fallback>>,
     sessions: Sessions,
     /// Index of the step whose request was rendered last.
-    step: usize,
+    index: usize,
     /// The request that was rendered last; `None` once it is sent.
     request: Option<Rendered>,
     /// The request in flight. Kept here, so that no future has to carry it.
@@ -60,7 +60,7 @@ impl<'a> Link<'a> {
             way,
             fallback: None,
             sessions: Sessions::default(),
-            step: 0,
+            index: 0,
             request: None,
             exchange: None,
             text: String::new(),
@@ -70,7 +70,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
-        self.step = index;
+        self.index = index;
         self.request = Some(self.shared.messages[index].render(data, &mut self.text)?);
         Ok(())
     }
@@ -138,7 +138,7 @@ impl<'a> Link<'a> {
         if let (false, Way::Own(own)) = (self.shared.keeps_alive, &mut self.way) {
             *own = None;
         }
-        self.response.answer(step, self.shared.messages[self.step].call(), self.least)
+        self.response.answer(step, self.shared.messages[self.index].call(), self.least)
     }
 
     /// Queues the request that was rendered last.

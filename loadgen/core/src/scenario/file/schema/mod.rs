@@ -10,6 +10,7 @@
 //! another key, the schema of the excluded key is `false`, so that an editor underlines the
 //! excluded key. `allOf` could say the same, but taplo completes nothing in a table with `allOf`.
 
+mod expect;
 mod kinds;
 mod load;
 mod step;
