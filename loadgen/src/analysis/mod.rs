@@ -15,6 +15,7 @@ pub mod claims;
 mod compare;
 mod curves;
 mod differences;
+mod duet;
 mod fairness;
 mod figures;
 mod limits_in_force;
@@ -36,6 +37,7 @@ pub use capacity::{
 pub use compare::{ByRound, Cell, compare};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::differences;
+pub use duet::compare_duets;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};

@@ -153,8 +153,13 @@ pub struct RunArgs {
     /// two measurements of the same server differ on this machine.
     #[arg(long)]
     pub aa: bool,
-    /// Number of rounds for each target, from 1 to 1000 [default: 5; 1 for a single server at --url
-    /// without --aa and with a single number of users].
+    /// Load two targets at the same time, on the same CPUs, so that what slows the machine slows both
+    /// alike. Shows differences of a few percent, but no latencies of a server alone. Further targets
+    /// are each measured with the first one.
+    #[arg(long, conflicts_with_all = ["url", "urls", "workers", "iterations", "replicas", "fail_fast"])]
+    pub duet: bool,
+    /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet; 1 for a single
+    /// server at --url without --aa and with a single number of users].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// Reaction to the loss of a worker. The exit code is 5 in either case [default: fail].

@@ -16,6 +16,9 @@ use crate::process::use_huge_pages_before_reading;
 use crate::report::Format;
 use crate::scenario::{Model, Scenario, WARMUP};
 
+/// Number of rounds of a duet, unless the command line has another number.
+const DUETS: u32 = 10;
+
 /// Options that determine the contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
@@ -23,8 +26,11 @@ pub(super) struct Contest {
     pub numbers: Numbers,
     /// Whether the only target is compared with itself (`--aa`).
     pub aa: bool,
-    /// Number of rounds for each contender; `None` for 5, which are enough to tell a difference, or
-    /// for 1 if the only contender is a server that runs already.
+    /// Whether two contenders are loaded at the same time (`--duet`).
+    pub duet: bool,
+    /// Number of rounds for each contender; `None` for 5, which are enough to tell a difference, for 10
+    /// in a duet, whose small differences need more, or for 1 if the only contender is a server that
+    /// runs already.
     pub rounds: Option<u32>,
 }
 
@@ -65,7 +71,7 @@ pub(super) fn job(
     contest: Contest,
     remote: Option<RemoteWorkers>,
 ) -> Result<Job, Failure> {
-    let Contest { mut numbers, aa, rounds } = contest;
+    let Contest { mut numbers, aa, duet, rounds } = contest;
     check_numbers(&numbers, aa, &scenario)?;
     let has_backends = !scenario.backends.is_empty();
     let running = match (running, common.measuring.url.as_slice()) {
@@ -93,6 +99,7 @@ pub(super) fn job(
     let contenders = product(&subject.names(aa), &numbers);
     let rounds = rounds.unwrap_or(match subject {
         Subject::Running(_) if contenders.len() == 1 => 1,
+        _ if duet => DUETS,
         _ => 5,
     });
     Ok(Job {
@@ -101,6 +108,7 @@ pub(super) fn job(
         workers: remote.as_ref().map(|remote| remote.count).or(common.measuring.workers),
         on_loss: OnLoss::Fail,
         aa,
+        duet,
         rounds,
         warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,

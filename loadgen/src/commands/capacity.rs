@@ -45,7 +45,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     })?;
     let more_rounds = if rounds.is_none() { ROUNDS } else { 0 };
     let terms = Terms { more_rounds, ..terms };
-    let contest = Contest { numbers, rounds: Some(rounds.unwrap_or(ROUNDS)), aa: false };
+    let contest = Contest { numbers, rounds: Some(rounds.unwrap_or(ROUNDS)), ..Contest::default() };
     let mut job = job(scenario, running, &common, contest, None)?;
     job.one_request = is_one_request;
     let quest = Quest { job: &job, terms: &terms };

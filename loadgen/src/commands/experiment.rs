@@ -182,6 +182,7 @@ fn job(
         remote: None,
         on_loss: OnLoss::Fail,
         aa: false,
+        duet: false,
         rounds: settings.rounds.unwrap_or(rounds),
         warmup,
         seed: settings.seed,

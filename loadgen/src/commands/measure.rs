@@ -102,7 +102,9 @@ where
         progress.phase(&what);
     }
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
-    let control = if E::CAN_CHANGE { control } else { control.with_fixed_load() };
+    // A change of the load would reach only one of two contenders.
+    let can_change = E::CAN_CHANGE && !jobs.iter().any(|job| job.duet);
+    let control = if can_change { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });
     let turn = tokio::select! {
         biased;
@@ -111,7 +113,7 @@ where
     };
     // A manager opens the live view later, when its workers are there.
     if output.live && job.remote.is_none() {
-        progress.show_live(E::CAN_CHANGE);
+        progress.show_live(can_change);
     }
     let lab = tokio::select! {
         biased;

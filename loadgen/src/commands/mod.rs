@@ -6,6 +6,7 @@ mod check;
 mod compare;
 mod completions;
 mod ctl;
+mod duet;
 mod experiment;
 mod guard;
 mod init;

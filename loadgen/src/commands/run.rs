@@ -3,7 +3,7 @@
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
-use super::{junit, request, unused};
+use super::{duet, junit, request, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
@@ -32,10 +32,13 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let to_save = args.save.clone().zip(text);
     let is_one_request = from_urls.is_some();
     let running = from_urls.and_then(|of| of.servers);
-    let RunArgs { common, users, server_workers, replicas, aa, rounds, fail_fast, junit, .. } =
-        args;
-    let contest = Contest { numbers: Numbers { server_workers, replicas, users }, aa, rounds };
+    let RunArgs {
+        common, users, server_workers, replicas, aa, duet, rounds, fail_fast, junit, ..
+    } = args;
+    let numbers = Numbers { server_workers, replicas, users };
+    let contest = Contest { numbers, aa, duet, rounds };
     let mut job = job(scenario, running, &common, contest, remote)?;
+    duet::check(&job)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     if let Some((path, text)) = to_save {
         request::save(&path, &text)?;
@@ -50,7 +53,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     }
     let run = Run { job, fail_fast };
     let save = |record: &RunRecord, folder: &RunFolder| {
-        noise_floor::keep(record, run.job.runtime);
+        noise_floor::keep(record, &run.job);
         folder.save(record)?;
         folder.save_latencies(&hlog(record))?;
         folder.save_page(&html::run(record))?;

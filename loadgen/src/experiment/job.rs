@@ -29,6 +29,8 @@ pub struct Job {
     /// Whether the only target is measured twice in each
     /// round, for a comparison with itself (`--aa`).
     pub aa: bool,
+    /// Whether each round loads two contenders at the same time, on the same CPUs (`--duet`).
+    pub duet: bool,
     /// Number of rounds for each contender.
     pub rounds: u32,
     /// Duration of the warm-up at the start of each round, whose requests are not counted.

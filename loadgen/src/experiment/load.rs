@@ -13,7 +13,9 @@ use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::session::Session;
 use super::stopped::{Stopped, unless};
-use crate::engine::{self, Demand, Plan, RoundControl, Seen, TrialAnswer, Verified, VerifyError};
+use crate::engine::{
+    self, Demand, Plan, Results, RoundControl, Seen, TrialAnswer, Verified, VerifyError,
+};
 use crate::failure::{Exit, Failure};
 use crate::lab::{LabError, Observed, Surroundings, Target, local_port};
 use crate::measure::GrowingSeries;
@@ -53,7 +55,8 @@ impl Session<'_> {
         let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
         let one_request = self.job().one_request;
-        let mut services = Services { target: running, lab: self.lab.as_mut() };
+        let targets = running.into_iter().collect();
+        let mut services = Services { targets, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
@@ -72,7 +75,8 @@ impl Session<'_> {
     ) -> Result<Loaded, Stopped> {
         let Begun { name, plan, .. } = round;
         self.tell(Event::RoundBegan(round));
-        let services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
+        let targets = running.as_deref_mut().into_iter().collect();
+        let services = Services { targets, lab: self.lab.as_mut() };
         // A search loads a target again and again: its memory is idle only before the first time.
         let idle = match before {
             Some(_) => idle_memory(&services.watched(&self.generator)).await,
@@ -80,14 +84,14 @@ impl Session<'_> {
         };
         let Verified { counters: verified, answers, failed } =
             self.verify(round, running.as_deref_mut()).await?;
-        let keys = |answer: &Option<TrialAnswer>| json_keys(&answer.as_ref()?.body);
-        let json_keys = answers.iter().map(keys).collect();
+        let json_keys = json_keys(&answers);
         // A calibration needs the answers to all steps.
         self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
         let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
         let before_load = self.responses(running.as_deref()).await;
         let mut refusals = self.lab.is_none().then(Refusals::default);
-        let mut services = Services { target: running.as_deref_mut(), lab: self.lab.as_mut() };
+        let targets = running.as_deref_mut().into_iter().collect();
+        let mut services = Services { targets, lab: self.lab.as_mut() };
         let over = CancellationToken::new();
         let watched = services.watched(&self.generator);
         let watch = Watch::new(watched, plan, over.clone());
@@ -125,9 +129,7 @@ impl Session<'_> {
             Some(observed) => observed.await.unwrap_or_default(),
             None => Observed::default(),
         };
-        for (name, used) in &mut observed.services {
-            used.memory_idle_bytes = idle.get(name).copied();
-        }
+        observed.add_idle(&idle);
         let after = match ended {
             // A replica or the balancer may be gone.
             Some(_) => Vec::new(),
@@ -135,9 +137,7 @@ impl Session<'_> {
         };
         let responses = replicas::since(&after, &before_load);
         let results = results?;
-        let answered: u64 = held(&results.series).iter().map(|step| step.answered.len()).sum();
-        let rate_per_s = answered as f64 / results.held().as_secs_f64().max(1e-9);
-        self.tell(Event::LoadEnded(rate_per_s));
+        self.tell(Event::LoadEnded(rate_per_s(&results)));
         Ok(Loaded { verified, failed, json_keys, results, observed, responses, ended })
     }
 }
@@ -165,8 +165,23 @@ fn without_file(error: VerifyError) -> VerifyError {
     VerifyError::Mismatch { who, mismatch, help }
 }
 
-/// Returns the keys of a JSON object, sorted; `None` if the body is no JSON object.
-fn json_keys(body: &[u8]) -> Option<Vec<String>> {
-    let object: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).ok()?;
-    Some(object.into_keys().collect())
+/// Returns the rate while the full load was held, in successful answers per second.
+pub(super) fn rate_per_s(results: &Results) -> f64 {
+    answered(results) as f64 / results.held().as_secs_f64().max(1e-9)
+}
+
+/// Returns the number of successful answers while the full load was held.
+pub(super) fn answered(results: &Results) -> u64 {
+    held(&results.series).iter().map(|step| step.answered.len()).sum()
+}
+
+/// Returns the keys of each answer's JSON object, sorted; `None` for an answer that is no JSON
+/// object.
+pub(super) fn json_keys(answers: &[Option<TrialAnswer>]) -> Vec<Option<Vec<String>>> {
+    let keys = |answer: &Option<TrialAnswer>| {
+        let body = &answer.as_ref()?.body;
+        let object: BTreeMap<String, IgnoredAny> = serde_json::from_slice(body).ok()?;
+        Some(object.into_keys().collect())
+    };
+    answers.iter().map(keys).collect()
 }

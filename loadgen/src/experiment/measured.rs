@@ -42,6 +42,8 @@ pub struct MeasuredRound {
     /// Number of responses of each replica of the target, from the end of the verification to the
     /// end of the round; empty without replicas, and if a service ended by itself.
     pub responses: Vec<u64>,
+    /// The contender that was loaded at the same time; `None` if the contender was alone.
+    pub partner: Option<Partner>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
     /// Error of a target or a backend that ended by itself during the round, if any.
@@ -54,6 +56,17 @@ impl MeasuredRound {
     pub fn users_achieved(&self) -> u32 {
         self.users.saturating_sub(self.results.users_lost())
     }
+}
+
+/// The other contender of a duet, as a round saw it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Partner {
+    /// Index of the other contender in the job's list of contenders.
+    pub contender: usize,
+    /// Number of the other contender's successful answers while the full load was held.
+    pub answered: u64,
+    /// Whether the other contender was started first.
+    pub is_first: bool,
 }
 
 /// Results of the load on one target.

@@ -15,6 +15,7 @@ mod command_line;
 pub mod container_limits;
 pub mod contender;
 pub mod control;
+mod duet;
 pub mod environment;
 pub mod experiments;
 pub mod fail_fast;

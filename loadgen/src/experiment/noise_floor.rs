@@ -3,29 +3,31 @@
 use std::collections::BTreeMap;
 
 use super::cache;
+use super::job::Job;
 use crate::lab::Runtime;
 use crate::record::{NoiseFloor, RunRecord};
 
 const FILE: &str = "noise.json";
 
 /// Returns the noise floor from the last run with
-/// `--aa` on this machine in the same runtime, if any.
-pub fn known(runtime: Runtime) -> Option<NoiseFloor> {
+/// `--aa` on this machine in the same runtime and method as `job`, if any.
+pub fn known(job: &Job) -> Option<NoiseFloor> {
     let mut all: BTreeMap<String, NoiseFloor> = cache::read(&cache::path(FILE)?);
-    all.remove(&place(runtime))
+    all.remove(&place(job))
 }
 
-/// Returns the cache key of this machine. Containers have a separate key, because equal servers may
-/// differ by more, or by less, in containers.
-fn place(runtime: Runtime) -> String {
-    match runtime {
+/// Returns the cache key of this machine. Containers and duets have separate keys, because equal
+/// servers may differ by more, or by less, in containers, and differ by less in duets.
+fn place(job: &Job) -> String {
+    match job.runtime {
+        Runtime::Process if job.duet => format!("{} duet", cache::machine()),
         Runtime::Process => cache::machine(),
         Runtime::Podman { .. } => format!("{} podman", cache::machine()),
     }
 }
 
 /// Caches the noise floor of a run that measured a server against itself and was not interrupted.
-pub fn keep(record: &RunRecord, runtime: Runtime) {
+pub fn keep(record: &RunRecord, job: &Job) {
     let percent = record.comparison.as_ref().and_then(|comparison| comparison.noise_floor_percent);
     let (Some(percent), Some(target), Some(path)) =
         (percent, record.targets.first(), cache::path(FILE))
@@ -42,7 +44,7 @@ pub fn keep(record: &RunRecord, runtime: Runtime) {
         target: target.name.clone(),
         started: record.started.clone(),
     };
-    all.insert(place(runtime), found);
+    all.insert(place(job), found);
     // If the cache cannot be written, the run's record still has the noise floor.
     let _ = cache::write(&path, &all);
 }

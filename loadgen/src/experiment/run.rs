@@ -47,7 +47,9 @@ impl Experiment for Run {
     fn forecast(&self) -> (u32, Option<Duration>) {
         let contenders = u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX);
         let length = self.job.plan(0, String::new(), 1).length();
-        (self.job.rounds * contenders, length.map(|length| length + OVERHEAD))
+        // A duet measures the first contender together with another one.
+        let measured = if self.job.duet { contenders.saturating_sub(1) } else { contenders };
+        (self.job.rounds * measured, length.map(|length| length + OVERHEAD))
     }
 
     fn announcement(&self) -> Option<String> {
@@ -100,7 +102,7 @@ impl Experiment for Run {
         let context = Context::of(&self.job, site, &measured.backends, lab, interrupted);
         let record = to_record::build(&self.job, measured, None, context);
         // A run that measures the noise floor has its own result.
-        let noise_floor = noise_floor::known(self.job.runtime).filter(|_| !self.job.aa);
+        let noise_floor = noise_floor::known(&self.job).filter(|_| !self.job.aa);
         RunRecord { noise_floor, ..record }
     }
 

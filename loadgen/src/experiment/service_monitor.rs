@@ -14,14 +14,15 @@ use crate::engine::Plan;
 use crate::lab::{
     CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
 };
+use crate::measure::PARTNER;
 
 /// Interval between two checks whether all services still run.
 const TICK: Duration = Duration::from_millis(250);
 
 /// The services that loadgen runs for a round; empty for a server that runs already.
 pub(super) struct Services<'a> {
-    /// Target under load.
-    pub target: Option<&'a mut Target>,
+    /// Target under load, and its partner in a duet.
+    pub targets: Vec<&'a mut Target>,
     /// Lab that runs the backends.
     pub lab: Option<&'a mut Lab>,
 }
@@ -31,10 +32,10 @@ impl Services<'_> {
     pub(super) fn watched(&self, generator: &Generator) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
-        if let Some(target) = &self.target {
+        for (target, name) in self.targets.iter().zip(["target", PARTNER]) {
             let has_balancer = target.balancer().is_some();
             for (number, service) in target.services().iter().enumerate() {
-                let service = Watched::from(service).named("target");
+                let service = Watched::from(service).named(name);
                 watched.push(if has_balancer { service.as_replica(number) } else { service });
             }
             let upstreams = target.upstreams().iter().flat_map(Target::services);
@@ -48,7 +49,7 @@ impl Services<'_> {
     /// Returns the error of a service that has ended by itself,
     /// if any. A backend that has ended is reported only once.
     pub(super) fn ended(&mut self) -> Option<LabError> {
-        let target = self.target.as_mut().and_then(|target| target.lost());
+        let target = self.targets.iter_mut().find_map(|target| target.lost());
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 

@@ -20,7 +20,7 @@ use super::{proof, worker_losses, workers};
 use crate::analysis::statistics::order;
 use crate::engine::TrialAnswer;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, Layout, Size, Target, Turn};
+use crate::lab::{Lab, LabError, Layout, Size, Target, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
 use crate::scenario::Backend;
@@ -32,6 +32,10 @@ pub const OVERHEAD: Duration = Duration::from_secs(2);
 
 /// Message to the user if the scenario has proofs but loadgen runs no backends.
 const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a server at --url";
+
+/// Message to the user if the scenario has proofs but two contenders write to the same backends.
+const NO_PROOFS_IN_DUETS: &str =
+    "proofs are skipped: in a duet, both targets write to the same backends";
 
 /// An experiment in progress.
 pub struct Session<'a> {
@@ -168,6 +172,9 @@ impl<'a> Session<'a> {
         if self.lab.is_some() && turns.len() > 1 {
             self.preflight(&turns).await?;
         }
+        if self.job().duet {
+            return self.duets(&mut measured[0]).await;
+        }
         for number in 1..=rounds {
             for turn in order(turns.len(), seed, number) {
                 let (job, contender) = turns[turn];
@@ -255,6 +262,7 @@ impl<'a> Session<'a> {
         let with_proofs = || jobs.iter().filter(|job| !job.scenario.proofs.is_empty());
         match &self.lab {
             _ if with_proofs().next().is_none() => {}
+            _ if self.job().duet => self.observers.tell(Event::Note(NO_PROOFS_IN_DUETS)),
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
             Some(lab) => {
                 let existing = jobs.iter().map(|job| job.scenario.existing);
@@ -305,7 +313,7 @@ impl<'a> Session<'a> {
         let of = &job.contenders[contender];
         let log = of.log(number, job.is_matrix());
         let (url, mut running) = self.up(contender, &log).await?;
-        let plan = job.plan(contender, url.clone(), number);
+        let plan = job.plan(contender, url, number);
         let begun = Begun { contender, number, name: &of.name, plan: &plan };
         let before = self.postgres_activity().await;
         let result = self.load(begun, Some(measured), running.as_mut()).await;
@@ -313,23 +321,13 @@ impl<'a> Session<'a> {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let Loaded { verified, failed, json_keys, results, observed, responses, ended } = result?;
+        let (round, ended) = self.keep(begun, result?);
         // The target has ended, so that PostgreSQL has counted all that its connections did.
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
-        let held = results.held();
-        let was_stopped = self.observers.stopped().is_some();
-        let planned = job.scenario.load.held();
-        let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(held));
-        let all_of_it = results.is_whole() && results.ran_out().is_empty();
-        let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
-        let how = ended.as_ref().map(ToString::to_string);
-        let users = plan.scenario.load.users;
-        let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
-        let of = MeasuredRound { whole, ended: how, json_keys, postgres, responses, ..of };
-        let mut round = MeasuredRound { results, observed, verified, failed, ..of };
+        let mut round = MeasuredRound { postgres, ..round };
         let asked = match &self.lab {
-            Some(lab) if whole => self.ask(lab, job).await,
+            Some(lab) if round.whole => self.ask(lab, job).await,
             _ => Ok(Vec::new()),
         };
         let asked = asked.map(|answers| round.answers = answers);
@@ -339,6 +337,27 @@ impl<'a> Session<'a> {
         }
         stopped?;
         asked
+    }
+
+    /// Returns the results of a round's load as a run keeps them, and the error of a service that
+    /// ended by itself, if any.
+    pub(super) fn keep(
+        &self,
+        Begun { contender, number, plan, .. }: Begun<'_>,
+        loaded: Loaded,
+    ) -> (MeasuredRound, Option<LabError>) {
+        let Loaded { verified, failed, json_keys, results, observed, responses, ended } = loaded;
+        let held = results.held();
+        let was_stopped = self.observers.stopped().is_some();
+        let planned = plan.scenario.load.held();
+        let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(held));
+        let all_of_it = results.is_whole() && results.ran_out().is_empty();
+        let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
+        let how = ended.as_ref().map(ToString::to_string);
+        let (url, users) = (plan.base_url.clone(), plan.scenario.load.users);
+        let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
+        let of = MeasuredRound { whole, ended: how, json_keys, responses, ..of };
+        (MeasuredRound { results, observed, verified, failed, ..of }, ended)
     }
 
     /// Reads PostgreSQL's statistics; `None` if the lab does not run PostgreSQL.
@@ -356,25 +375,37 @@ impl<'a> Session<'a> {
         if let Some(server) = self.job().running(target) {
             return Ok((server.url.clone(), None));
         }
-        match (&self.lab, self.job().target(target)) {
-            (Some(lab), Some(spec)) => {
-                let contender = &self.job().contenders[target];
-                self.observers.tell(Event::Step(&format!("starting {}", contender.name)));
-                let started = async {
-                    lab.fill(self.job().scenario.existing).await?;
-                    let size = Size {
-                        workers: contender.server_workers,
-                        replicas: self.job().replicas(target),
-                        limits: contender.limits,
-                        backends: &self.job().scenario.backends,
-                    };
-                    lab.start_target(&spec.name, log, size).await
-                };
-                let running = unless(&self.interrupt, started).await?.map_err(Failure::from)?;
-                Ok((running.url.clone(), Some(running)))
-            }
-            _ => Err(Stopped::Interrupted),
-        }
+        self.fill(&self.job().contenders[target].name).await?;
+        let running = self.start_target(target, log).await?;
+        Ok((running.url.clone(), Some(running)))
+    }
+
+    /// Fills the backends with data, for a round of this name.
+    pub(super) async fn fill(&mut self, name: &str) -> Result<(), Stopped> {
+        let Some(lab) = &self.lab else { return Ok(()) };
+        self.observers.tell(Event::Step(&format!("starting {name}")));
+        let filled = lab.fill(self.job().scenario.existing);
+        Ok(unless(&self.interrupt, filled).await?.map_err(Failure::from)?)
+    }
+
+    /// Starts the target of a contender, with this file for its output.
+    pub(super) async fn start_target(
+        &self,
+        contender: usize,
+        log: &str,
+    ) -> Result<Target, Stopped> {
+        let (Some(lab), Some(spec)) = (&self.lab, self.job().target(contender)) else {
+            return Err(Stopped::Interrupted);
+        };
+        let of = &self.job().contenders[contender];
+        let size = Size {
+            workers: of.server_workers,
+            replicas: self.job().replicas(contender),
+            limits: of.limits,
+            backends: &self.job().scenario.backends,
+        };
+        let started = lab.start_target(&spec.name, log, size);
+        Ok(unless(&self.interrupt, started).await?.map_err(Failure::from)?)
     }
 }
 

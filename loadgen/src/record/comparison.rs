@@ -23,8 +23,9 @@ pub struct Comparison {
     /// consists of different targets with equal numbers. In a comparison of saved runs, a pair
     /// consists of a target and the same target in the first run.
     pub pairs: Vec<Pair>,
-    /// Pairs compared by the targets' CPU time per expected answer. Empty in the closed model and
-    /// for capacities, because CPU times are comparable only at an equal rate.
+    /// Pairs compared by the targets' CPU time per expected answer. Empty for
+    /// capacities and, without duets, in the closed model, because CPU times are comparable only at an
+    /// equal rate.
     pub cpu_pairs: Vec<Pair>,
     /// Pairs of a target with itself: with most and fewest server workers, and with most and fewest
     /// users. Empty if the run has only one number of server workers and of users.

@@ -41,6 +41,10 @@ pub struct LoadRecord {
     /// Names of the targets to be loaded, each with its number of server workers or users where the
     /// run has several numbers.
     pub targets: Vec<String>,
+    /// Whether each round loaded two targets at the same time, on the same CPUs. False in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub duet: bool,
     /// Number of rounds for each target.
     pub rounds: u32,
     /// Number of worker processes; 0 where loadgen's own process made the load.

@@ -7,6 +7,7 @@ mod capacity;
 mod comparison;
 mod connections;
 mod degraded;
+mod duet;
 mod environment;
 mod experiment;
 mod flow;
@@ -33,6 +34,7 @@ pub use capacity::{
 pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, Test};
 pub use connections::ConnectionsRecord;
 pub use degraded::{Degraded, LossRecord};
+pub use duet::{DuetPair, DuetRecord, NoRates, PartnerRecord};
 pub use environment::{Environment, FilesystemRecord, LimitsRecord};
 pub use experiment::{
     ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
 use super::connections::ConnectionsRecord;
+use super::duet::PartnerRecord;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
 use super::stage::StageResult;
@@ -46,6 +47,10 @@ pub struct RoundRecord {
     /// Whether the round ran to its planned end with exactly its planned load. Only such rounds are
     /// ranked.
     pub whole: bool,
+    /// The contender that was loaded at the same time, on the same CPUs; `None` if the target was
+    /// alone, and in records of earlier versions.
+    #[serde(default)]
+    pub partner: Option<PartnerRecord>,
     /// Number of planned users; in the open model, the greatest number that send at the same time.
     pub users_planned: u32,
     /// Number of planned users that remained to the end of the round. The other users belonged to

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::backend_alone::BackendAloneRecord;
 use super::comparison::Comparison;
 use super::degraded::Degraded;
+use super::duet::DuetRecord;
 use super::environment::Environment;
 use super::load::LoadRecord;
 use super::scaling::ScalingRecord;
@@ -50,6 +51,10 @@ pub struct RunRecord {
     /// Ranking and comparison of the targets; `None` for a single server that was already running,
     /// unless the server was compared with itself, and for a run without a whole round.
     pub comparison: Option<Comparison>,
+    /// What shows whether the figures of duets can be compared; `None` for a run without duets, and in
+    /// records of earlier versions.
+    #[serde(default)]
+    pub duet: Option<DuetRecord>,
     /// Verdict on each threshold for each target.
     pub thresholds: Vec<ThresholdRecord>,
     /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or

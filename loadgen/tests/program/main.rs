@@ -20,6 +20,7 @@ mod connections;
 mod control;
 mod disturbed;
 mod document;
+mod duet;
 mod environment;
 mod experiment;
 mod fail_fast;

@@ -65,6 +65,7 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("drain", &[&["--drain=1s", "--iterations=1", URL]]),
     ("rate", &[&["-s=stages.toml", "--rate=5", URL]]),
     ("aa", &[&["--aa", "--url=http://127.0.0.1:1,http://127.0.0.1:2"]]),
+    ("duet", &[&["--duet", URL], &["--duet", "--target=flask"], &["--duet", "--workers=2"]]),
     ("fail-fast", &[&["--fail-fast", URL]]),
     ("junit", NEVER),
 ];

@@ -54,8 +54,8 @@ pub struct Finished {
     pub reading_lag: Box<Latencies>,
 }
 
-/// A round that is ready to start. A process must run only one round at a time, because Goose, the
-/// library that runs the users, has one global cancel flag.
+/// A round that is ready to start. Rounds that a process runs at the same time must start together,
+/// because Goose, the library that runs the users, clears its global cancel flag at each start.
 pub struct GooseRound {
     plan: Plan,
     transport: Transport,

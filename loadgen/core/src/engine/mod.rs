@@ -55,7 +55,7 @@ pub use load_change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundContr
 pub use null_server::{NullAnswer, NullServer, WHICH};
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
-pub use single_process::run_alone;
+pub use single_process::{run_alone, run_both};
 #[cfg(any(test, fuzzing))]
 pub use stream::fuzzing::stream_foreign;
 #[cfg(any(test, fuzzing))]

@@ -23,59 +23,110 @@ const TICK: Duration = Duration::from_millis(100);
 /// Returns an error if the round could not be prepared, or did not run to its end.
 pub async fn run_alone(
     plan: Plan,
-    mut control: RoundControl,
-    mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
+    control: RoundControl,
+    show: impl FnMut(Seen<'_>, &mut GrowingSeries),
 ) -> Result<Results, EngineError> {
-    let users = plan.scenario.load.users;
-    let round = GooseRound::prepare(plan.part(Share::WHOLE))?;
-    let (sender, mut snapshots) = mpsc::channel(16);
-    let (mut series, mut changes) = (GrowingSeries::default(), Vec::new());
-    let (stop, change) = (control.stop.clone(), round.changes());
-    tokio::select! {
-        () = round.connect() => {}
-        () = stop.cancelled() => {}
-    }
+    let ready = Ready::prepare(plan, control)?;
+    ready.connect().await;
+    ready.run(Instant::now() + LEAD, show).await
+}
+
+/// Runs two rounds at the same time from this process, from one common start, each like
+/// [`run_alone`]. Both plans must have the same length: the end of one round ends the other's
+/// company. Each of `rounds` is a plan, its control, and the function to call for its events.
+///
+/// # Errors
+/// Returns an error if a round could not be prepared, or did not run to its end.
+pub async fn run_both<One, Other>(
+    one: (Plan, RoundControl, One),
+    other: (Plan, RoundControl, Other),
+) -> Result<[Results; 2], EngineError>
+where
+    One: FnMut(Seen<'_>, &mut GrowingSeries),
+    Other: FnMut(Seen<'_>, &mut GrowingSeries),
+{
+    let (one, show_one) = (Ready::prepare(one.0, one.1)?, one.2);
+    let (other, show_other) = (Ready::prepare(other.0, other.1)?, other.2);
+    tokio::join!(one.connect(), other.connect());
     let start = Instant::now() + LEAD;
-    show(Seen::Started(start), &mut series);
-    let running = async {
-        let finished = round.run(start, stop, &sender).await;
-        drop(sender);
-        finished
-    };
-    let merging = async {
-        let mut tick = tokio::time::interval(TICK);
-        loop {
-            tokio::select! {
-                snapshot = snapshots.recv() => match snapshot {
-                    Some(snapshot) => {
-                        series.add(&snapshot);
-                        show(Seen::Snapshot(0, &snapshot), &mut series);
-                    }
-                    None => break,
-                },
-                _ = tick.tick() => show(Seen::Tick, &mut series),
-            }
+    let (one, other) = tokio::try_join!(one.run(start, show_one), other.run(start, show_other))?;
+    Ok([one, other])
+}
+
+/// A round that is ready to start.
+struct Ready {
+    plan: Plan,
+    control: RoundControl,
+    round: GooseRound,
+}
+
+impl Ready {
+    fn prepare(plan: Plan, control: RoundControl) -> Result<Self, EngineError> {
+        let round = GooseRound::prepare(plan.part(Share::WHOLE))?;
+        Ok(Self { plan, control, round })
+    }
+
+    /// Opens the users' first connections, unless the round is stopped before.
+    async fn connect(&self) {
+        tokio::select! {
+            () = self.round.connect() => {}
+            () = self.control.stop.cancelled() => {}
         }
-    };
-    let changing = async {
-        loop {
-            let asked = control.next().await;
-            let elapsed = Instant::now().saturating_duration_since(start);
-            if let Some(decided) = asked.decide(&plan, elapsed) {
-                changes.push(decided);
-                // A round that is over needs no change.
-                let _ = change.send(decided);
+    }
+
+    /// Runs the round from `start`.
+    async fn run(
+        self,
+        start: Instant,
+        mut show: impl FnMut(Seen<'_>, &mut GrowingSeries),
+    ) -> Result<Results, EngineError> {
+        let Self { plan, mut control, round } = self;
+        let users = plan.scenario.load.users;
+        let (sender, mut snapshots) = mpsc::channel(16);
+        let (mut series, mut changes) = (GrowingSeries::default(), Vec::new());
+        let (stop, change) = (control.stop.clone(), round.changes());
+        show(Seen::Started(start), &mut series);
+        let running = async {
+            let finished = round.run(start, stop, &sender).await;
+            drop(sender);
+            finished
+        };
+        let merging = async {
+            let mut tick = tokio::time::interval(TICK);
+            loop {
+                tokio::select! {
+                    snapshot = snapshots.recv() => match snapshot {
+                        Some(snapshot) => {
+                            series.add(&snapshot);
+                            show(Seen::Snapshot(0, &snapshot), &mut series);
+                        }
+                        None => break,
+                    },
+                    _ = tick.tick() => show(Seen::Tick, &mut series),
+                }
             }
-        }
-    };
-    let finished = tokio::select! {
-        (finished, ()) = async { tokio::join!(running, merging) } => finished,
-        never = changing => never,
-    };
-    let finished = finished?;
-    let series = Series::from(series);
-    let requests = series.phase(Phase::Hold).iter().map(Counts::requests).sum();
-    let snapshots = finished.snapshots;
-    let own = WorkerResults { users, requests, snapshots, finished, ..WorkerResults::default() };
-    Ok(Results { series, workers: vec![own], changes, ..Results::default() })
+        };
+        let changing = async {
+            loop {
+                let asked = control.next().await;
+                let elapsed = Instant::now().saturating_duration_since(start);
+                if let Some(decided) = asked.decide(&plan, elapsed) {
+                    changes.push(decided);
+                    // A round that is over needs no change.
+                    let _ = change.send(decided);
+                }
+            }
+        };
+        let finished = tokio::select! {
+            (finished, ()) = async { tokio::join!(running, merging) } => finished,
+            never = changing => never,
+        };
+        let finished = finished?;
+        let series = Series::from(series);
+        let requests = series.phase(Phase::Hold).iter().map(Counts::requests).sum();
+        let snapshots = finished.snapshots;
+        let own =
+            WorkerResults { users, requests, snapshots, finished, ..WorkerResults::default() };
+        Ok(Results { series, workers: vec![own], changes, ..Results::default() })
+    }
 }

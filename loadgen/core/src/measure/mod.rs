@@ -32,7 +32,7 @@ pub use outcome::{Ending, ErrorKind, Outcome, StreamTimes};
 pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
 pub use resources::{
-    BALANCER, ContainerRecord, LinkRecord, MachineRecord, ResourceRecord, ResourceSamples,
+    BALANCER, ContainerRecord, LinkRecord, MachineRecord, PARTNER, ResourceRecord, ResourceSamples,
 };
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};

@@ -6,6 +6,10 @@ use serde::{Deserialize, Serialize};
 /// Name of the load balancer before the replicas of a target, among services and backends.
 pub const BALANCER: &str = "balancer";
 
+/// Name, among services and backends, of the contender that was loaded at the same time as the
+/// target, in a duet.
+pub const PARTNER: &str = "duet partner";
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {

@@ -1,5 +1,6 @@
 //! Compares targets: ranks them, and tests the difference of each two of them.
 
+mod duets;
 mod matrix;
 
 use std::collections::BTreeMap;
@@ -69,8 +70,12 @@ impl Comparison {
     #[must_use]
     pub fn of_one_server(self) -> Self {
         let half_width = |[low, high]: [f64; 2]| ((high / low).sqrt() - 1.0) * 100.0;
-        let noise_floor_percent =
-            self.pairs.first().and_then(|pair| pair.confidence_95).map(half_width);
+        let noise_floor_percent = self
+            .pairs
+            .first()
+            .or(self.cpu_pairs.first())
+            .and_then(|pair| pair.confidence_95)
+            .map(half_width);
         Self { noise_floor_percent, ..self }
     }
 

@@ -62,7 +62,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(replicas(target))
                 .chain(open_files(target))
                 .chain(rate_not_kept(target, record))
-                .chain(stall_hidden(target))
+                .chain(stall_hidden(target).filter(|_| record.duet.is_none()))
                 .chain(drift(target, record))
                 .chain(too_few_samples(target))
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))

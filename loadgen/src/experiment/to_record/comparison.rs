@@ -6,7 +6,7 @@ use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
 use crate::scenario::Model;
 
-/// Compares the targets of a run. `None` if no round is whole, or if the only
+/// Compares the targets of a run without duets. `None` if no round is whole, or if the only
 /// contender is a server that was running already. The ranking leaves out targets
 /// without a whole round. Unless a target is compared with itself, the ranking also
 /// leaves out targets whose rate was limited by something other than the target.

@@ -34,6 +34,7 @@ pub(super) fn load(job: &Job, workers: u32) -> LoadRecord {
         drain_s: load.drain.as_secs_f64(),
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
+        duet: job.duet,
         rounds: job.rounds,
         workers,
     }

@@ -22,7 +22,7 @@ use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
 use super::worker_losses;
-use crate::analysis::{curves_of_run, verdicts};
+use crate::analysis::{compare_duets, curves_of_run, verdicts};
 use crate::lab::Lab;
 use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
 
@@ -73,10 +73,15 @@ pub fn build(
             let server = server(job, index, context.lab);
             let (target, judged) = pool(job, contender, &rounds, server, &conditions);
             targets.push(target);
-            thresholds.extend(judged);
+            // Latencies in a duet are not those that a threshold is about.
+            thresholds.extend(judged.into_iter().filter(|_| !job.duet));
         }
     }
     let load = load(job, measured.workers);
+    let (duet, comparison) = match job.duet {
+        false => (None, comparison::of(job, &load, &targets)),
+        true => compare_duets(&targets, &load, job.aa).unzip(),
+    };
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),
@@ -85,7 +90,8 @@ pub fn build(
         command: command_line(),
         environment: context.environment,
         sent: Some(sent(&job.scenario)),
-        comparison: comparison::of(job, &load, &targets),
+        comparison,
+        duet,
         load,
         left_out: job.subject.left_out(),
         thresholds,

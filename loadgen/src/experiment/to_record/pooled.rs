@@ -7,7 +7,7 @@ use super::phases::{
     answered, at_stop, by_name, flows_of_phase, latencies_of_flows, of_phase, summarize,
     summarize_flows, summarize_groups,
 };
-use super::resources::{cpu_over_rounds, resources};
+use super::resources::{answered_by_partner, cpu_over_rounds, resources};
 use super::round::{Conditions, round_record};
 use super::stages::stages;
 use super::worker::workers;
@@ -75,6 +75,7 @@ pub fn pool(
         resources: resources(
             rounds.iter().map(|round| &round.observed.services),
             answered(&counts),
+            answered_by_partner(rounds.iter().copied()),
         ),
         bottleneck: Bottleneck::of_most(&rounds_recorded),
         cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::experiment::measured::MeasuredRound;
 use crate::lab::cpus::available;
-use crate::measure::{ContainerRecord, ResourceRecord};
+use crate::measure::{ContainerRecord, PARTNER, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
 /// Shortest hold for which the CPU use of other programs is told: it is a difference of times with a
@@ -25,12 +25,20 @@ pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
+/// Returns the number of successful answers that the partners of these rounds got, in duets; 0 in
+/// rounds over one contender.
+pub(super) fn answered_by_partner<'a>(rounds: impl IntoIterator<Item = &'a MeasuredRound>) -> u64 {
+    rounds.into_iter().filter_map(|round| round.partner).map(|partner| partner.answered).sum()
+}
+
 /// Combines each service's resources over rounds: adds up CPU seconds,
 /// averages percentages and mean memory, and keeps the maximum memory.
-/// `answered` is the number of successful answers in these rounds.
+/// `answered` is the number of successful answers in these rounds. In duets, the partners got further
+/// answers, `of_partner`, from the services that both share.
 pub(super) fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
     answered: u64,
+    of_partner: u64,
 ) -> BTreeMap<String, ResourceRecord> {
     let mut by_service: BTreeMap<&String, Vec<&ResourceRecord>> = BTreeMap::new();
     for (name, usage) in rounds.flatten() {
@@ -72,7 +80,10 @@ pub(super) fn resources<'a>(
             ),
             ..ResourceRecord::default()
         };
-        (name.clone(), sum.over(answered))
+        let shared = if name == "target" { 0 } else { of_partner };
+        // All work of the partner is for its own answers.
+        let own = if name == PARTNER { 0 } else { answered };
+        (name.clone(), sum.over(own + shared))
     };
     by_service.into_iter().map(record).collect()
 }

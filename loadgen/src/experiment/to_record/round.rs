@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::phases::{answered, by_name, ms, summarize, summarize_flows, summarize_groups};
-use super::resources::{others, resources};
+use super::resources::{answered_by_partner, others, resources};
 use super::stages::stages;
 use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
@@ -12,8 +12,8 @@ use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
 use crate::measure::{ErrorKind, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told};
 use crate::record::{
-    Bottleneck, Calibration, Environment, LoadChangeRecord, ReceivedRecord, ReplicaRecord,
-    RoundRecord, RowsRecord,
+    Bottleneck, Calibration, Environment, LoadChangeRecord, PartnerRecord, ReceivedRecord,
+    ReplicaRecord, RoundRecord, RowsRecord,
 };
 use crate::scenario::{Load, LoadLevel, Rows, Scenario, Step};
 
@@ -33,6 +33,8 @@ pub struct Conditions<'a> {
     load: &'a Load,
     /// Data files of the scenario, whose rows supply values for requests.
     rows: &'a [Rows],
+    /// Names of the contenders.
+    names: Vec<String>,
 }
 
 impl<'a> Conditions<'a> {
@@ -50,6 +52,7 @@ impl<'a> Conditions<'a> {
             redirects: job.scenario.http.redirects > 0,
             load: &job.scenario.load,
             rows: &job.scenario.rows,
+            names: job.names(),
         }
     }
 }
@@ -83,6 +86,10 @@ pub(super) fn round_record(
         counters: counters(steps, &by_step(held(series), steps.len())),
         ramp_up,
         whole: round.whole,
+        partner: round.partner.map(|partner| PartnerRecord {
+            name: conditions.names[partner.contender].clone(),
+            is_first: partner.is_first,
+        }),
         users_planned: round.users,
         users_achieved: round.users_achieved(),
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
@@ -97,7 +104,11 @@ pub(super) fn round_record(
         rows_used: rows_used(round, conditions.rows),
         seconds,
         steps_seconds,
-        resources: resources(std::iter::once(&round.observed.services), answered(&held(series))),
+        resources: resources(
+            std::iter::once(&round.observed.services),
+            answered(&held(series)),
+            answered_by_partner([round]),
+        ),
         replicas: replicas(round),
         // Each redirect is a response, too, and loadgen counts only the last one.
         replicas_received: (!round.responses.is_empty() && !conditions.redirects)

@@ -43,6 +43,22 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// Adds the memory of each service before the load, in bytes, by name.
+    pub fn add_idle(&mut self, idle: &BTreeMap<String, u64>) {
+        for (name, used) in &mut self.services {
+            used.memory_idle_bytes = idle.get(name).copied();
+        }
+    }
+
+    /// Returns the same resources with the names of two services exchanged.
+    #[must_use]
+    pub fn swapped(mut self, one: &str, other: &str) -> Self {
+        let (of_one, of_other) = (self.services.remove(one), self.services.remove(other));
+        self.services.extend(of_one.map(|used| (other.to_owned(), used)));
+        self.services.extend(of_other.map(|used| (one.to_owned(), used)));
+        self
+    }
+
     /// Returns the usage of these CPUs by programs that are neither in `services` nor the server that
     /// ran already, in % of one CPU.
     #[must_use]

@@ -47,6 +47,10 @@ fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
     samples[number] += value;
 }
 
+/// Greatest difference between a process's CPU time by the system's clock ticks of 10 ms, and the sum
+/// over its threads: a tick at either end.
+const RESOLUTION_NS: u64 = 20_000_000;
+
 /// Shortest interval between two samples for which a CPU usage is computed, because CPU times have
 /// a resolution of 10 ms.
 const SHORTEST: Duration = Duration::from_millis(500);
@@ -124,13 +128,26 @@ impl Seen {
         (since >= SHORTEST).then(|| tenths(used_ms as f64 / since.as_secs_f64() / 10.0))
     }
 
+    /// CPU time that each process used during the measurement, in ns.
+    fn used_ns(&self) -> impl Iterator<Item = u64> {
+        let mut by_threads: HashMap<Process, u64> = HashMap::new();
+        for ((process, _), (first, last)) in &self.threads {
+            *by_threads.entry(*process).or_default() += last.ran.saturating_sub(first.ran);
+        }
+        self.cpu.iter().map(move |(process, (first, last))| {
+            let coarse = last.saturating_sub(*first) * 1_000_000;
+            // Without threads that ended, their sum is the same time, but finer.
+            let fine = by_threads.get(process).copied();
+            fine.filter(|fine| fine.abs_diff(coarse) <= RESOLUTION_NS).unwrap_or(coarse)
+        })
+    }
+
     pub(super) fn usage(&self, elapsed: Duration) -> ResourceRecord {
         let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
-        let cpu_ms = self.used_ms();
-        let mut processes_percent: Vec<f64> =
-            cpu_ms.clone().map(|ms| share(ms * 1_000_000)).collect();
+        let cpu_ns: Vec<u64> = self.used_ns().collect();
+        let mut processes_percent: Vec<f64> = cpu_ns.iter().copied().map(share).collect();
         processes_percent.sort_by(|a, b| b.total_cmp(a));
-        let cpu_ms: u64 = cpu_ms.sum();
+        let cpu_ns: u64 = cpu_ns.iter().sum();
         let since = |(first, last): &(Scheduled, Scheduled)| Scheduled {
             ran: last.ran.saturating_sub(first.ran),
             waited: last.waited.saturating_sub(first.waited),
@@ -140,8 +157,8 @@ impl Seen {
         let runs: u64 = threads.clone().map(|thread| thread.runs).sum();
         let known = !self.threads.is_empty();
         let record = ResourceRecord {
-            cpu_s: Duration::from_millis(cpu_ms).as_secs_f64(),
-            cpu_percent: share(cpu_ms * 1_000_000),
+            cpu_s: Duration::from_nanos(cpu_ns).as_secs_f64(),
+            cpu_percent: share(cpu_ns),
             memory_max_bytes: self.rss.iter().copied().max().unwrap_or(0),
             memory_mean_bytes: self.rss.iter().sum::<u64>() / (self.rss.len() as u64).max(1),
             cpu_wait_percent: share(threads.clone().map(|thread| thread.waited).sum()),

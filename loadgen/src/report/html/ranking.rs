@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use super::table::{Called, table};
 use crate::measure::Summary;
 use crate::record::{Placing, RunRecord, TargetRecord};
+use crate::report::words::duet::shared;
 use crate::report::words::interval::plus_minus;
 use crate::report::words::ranked::{parentheses, placed, ranked};
 use crate::text::{count, megabytes, milliseconds, rate};
@@ -20,7 +21,8 @@ pub(super) fn ranking(record: &RunRecord) -> Markup {
         Some(_) => "latencies in ms, from the planned send of a request",
     };
     let caption = format!(
-        "Requests/s counts expected responses only, with its 95 % confidence interval; {latencies}{}",
+        "Requests/s counts expected responses only, with its 95 % confidence interval; {latencies}{}{}",
+        shared(record),
         parentheses(record)
     );
     let mut columns =

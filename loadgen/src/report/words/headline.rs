@@ -22,6 +22,7 @@ pub(crate) fn headline(record: &RunRecord) -> String {
         let _ = write!(text, "ramp-up {}, ", seconds(load.ramp_up_s));
     }
     let _ = match load.rounds {
+        n if load.duet => write!(text, "{} of {length}", counted(n.into(), "duet")),
         1 => write!(text, "one round of {length}"),
         n => write!(text, "{n} rounds of {length}"),
     };

@@ -15,17 +15,22 @@ pub(crate) fn what_it_takes(pair: &Pair) -> String {
 }
 
 /// Formats a ratio, and the lower and upper end of the ratio's interval, which lie on the same side
-/// of 1. Uses two decimals; more, up to four, if an end is so close to 1 that the end would look
-/// like 1; and fewer if the upper end is at least 10.
+/// of 1. Uses two decimals; three if the ends would look alike; up to four if an end is so close to 1
+/// that the end would look like 1; and fewer if the upper end is at least 10.
 pub(crate) fn times([ratio, low, high]: [f64; 3]) -> [String; 3] {
-    let distance = if high < 1.0 { 1.0 - high } else { low - 1.0 };
+    let to_one = if high < 1.0 { 1.0 - high } else { low - 1.0 };
+    let shows = |distance: f64, decimals: i32| distance >= 0.5 * 0.1_f64.powi(decimals);
     let decimals = match high {
         high if high >= 100.0 => 0,
         high if high >= 10.0 => 1,
-        _ => (2..4).find(|n| distance >= 0.5 * 0.1_f64.powi(*n)).map_or(4, |n| n as usize),
+        _ => {
+            // An interval too narrow for three decimals needs none of them.
+            let apart = (2..4).find(|n| shows(high - low, *n)).unwrap_or(2);
+            (2..4).find(|n| shows(to_one, *n)).unwrap_or(4).max(apart)
+        }
     };
     [ratio, low, high].map(|value| match decimals {
         0 => count(value.round() as u64),
-        n => format!("{value:.n$}"),
+        n => format!("{value:.*}", n as usize),
     })
 }

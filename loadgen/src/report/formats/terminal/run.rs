@@ -9,6 +9,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::connections;
 use crate::report::words::containers::containers;
+use crate::report::words::duet::shared;
 use crate::report::words::efficiency::efficiency;
 use crate::report::words::first_byte;
 use crate::report::words::flows;
@@ -96,6 +97,7 @@ fn table(record: &RunRecord) -> String {
     if rows.iter().any(|row| row.cpu.is_some()) {
         legend += "; CPU of the target in % of one core";
     }
+    legend += shared(record);
     legend += parentheses(record);
     let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
     explained(&HEADER, &rows, &legend)

@@ -1,0 +1,209 @@
+//! Loads two contenders at the same time, on the same CPUs: a duet.
+//!
+//! What slows the machine for a moment slows both alike, so that the ratio of the two varies far less
+//! than the figures of each (Bulej et al., *Duet Benchmarking: Improving Measurement Accuracy in the
+//! Cloud*, ICPE 2020). What each start of a server brings with it, such as its place in memory, stays
+//! in the ratio: both start afresh in each round.
+
+use std::cell::RefCell;
+use std::iter::zip;
+
+use tokio_util::sync::CancellationToken;
+
+use super::load::{answered, json_keys, rate_per_s};
+use super::measured::{Loaded, Measured, MeasuredRound, Partner};
+use super::observe::{Begun, Event, SoFar};
+use super::service_monitor::{Services, Watch, idle_memory};
+use super::session::Session;
+use super::stopped::Stopped;
+use crate::analysis::statistics::order;
+use crate::engine::{Plan, Results, RoundControl, Seen, Verified, run_both};
+use crate::failure::{Exit, Failure};
+use crate::lab::{Observed, Surroundings, Target};
+use crate::measure::{GrowingSeries, PARTNER};
+
+/// Message to the user if the scenario has thresholds.
+const NO_THRESHOLDS: &str =
+    "thresholds are not judged: in a duet, latencies and rates are not those of a server alone";
+
+/// Returns the two contenders of each duet of a round, the one that starts first first, and the
+/// number of the duet among all duets of the run, from 1. The first of `contenders` contenders is
+/// measured with each other one. Which of two starts first alternates.
+fn duets(contenders: usize, seed: u64, round: u32) -> impl Iterator<Item = (u32, [usize; 2])> {
+    let each = u32::try_from(contenders.saturating_sub(1)).unwrap_or(u32::MAX);
+    let before = round.saturating_sub(1).saturating_mul(each);
+    (1..contenders).zip(before + 1..).map(move |(other, number)| {
+        // A seed for each pair, so that chance decides for each which of them begins.
+        let begins = order(2, seed.wrapping_add(other as u64), round);
+        let pair = if begins[0] == 0 { [0, other] } else { [other, 0] };
+        (number, pair)
+    })
+}
+
+impl Session<'_> {
+    /// Measures all rounds of the job in progress, whose contenders are loaded two at a time.
+    pub(super) async fn duets(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
+        let job = self.job();
+        if !job.scenario.thresholds.is_empty() {
+            self.tell(Event::Note(NO_THRESHOLDS));
+        }
+        for round in 1..=job.rounds {
+            for (number, pair) in duets(job.contenders.len(), job.seed, round) {
+                let result = self.duet(pair, number, measured).await;
+                measured.calibration = self.calibration();
+                result?;
+                self.round_over(SoFar::Run(0, measured));
+                if self.interrupt.is_cancelled() {
+                    return Err(Stopped::Interrupted);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the backends with data, starts both contenders, verifies and loads them, and stops them.
+    /// The results are in `measured` even if something fails after the load.
+    async fn duet(
+        &mut self,
+        pair: [usize; 2],
+        number: u32,
+        measured: &mut Measured,
+    ) -> Result<(), Stopped> {
+        let job = self.job();
+        let of = pair.map(|contender| &job.contenders[contender]);
+        self.fill(&format!("{} and {}", of[0].name, of[1].name)).await?;
+        let mut first = self.start_target(pair[0], &of[0].log(number, false)).await?;
+        let mut second = self.start_target(pair[1], &of[1].log(number, false)).await?;
+        let plan = |contender, target: &Target| job.plan(contender, target.url.clone(), number);
+        let plans = [plan(pair[0], &first), plan(pair[1], &second)];
+        let begun = [0, 1].map(|at| Begun {
+            contender: pair[at],
+            number,
+            name: &of[at].name,
+            plan: &plans[at],
+        });
+        let result = self.load_both(begun, measured, [&mut first, &mut second]).await;
+        let (first, second) = tokio::join!(first.stop(), second.stop());
+        let loaded = result?;
+        let counts = [0, 1].map(|at: usize| answered(&loaded[1 - at].results));
+        let kept = zip(begun, loaded).map(|(begun, loaded)| self.keep(begun, loaded));
+        let (mut rounds, errors): (Vec<MeasuredRound>, Vec<_>) = kept.unzip();
+        // A contender whose partner was missing had the CPUs to itself.
+        let ended = rounds.iter().find_map(|round| round.ended.clone());
+        let whole = rounds.iter().all(|round| round.whole);
+        for (at, round) in rounds.iter_mut().enumerate() {
+            let (contender, answered) = (pair[1 - at], counts[at]);
+            round.partner = Some(Partner { contender, answered, is_first: at == 1 });
+            (round.whole, round.ended) = (whole, ended.clone());
+        }
+        measured.rounds.append(&mut rounds);
+        if let Some(error) = errors.into_iter().flatten().next() {
+            return Err(Failure::from(error).into());
+        }
+        first.and(second).map_err(|error| Failure::from(error).into())
+    }
+
+    /// Verifies both contenders, and then loads both from the same moment until the planned end or
+    /// the end of a service. `before` has the results of earlier rounds.
+    async fn load_both(
+        &mut self,
+        begun: [Begun<'_>; 2],
+        before: &Measured,
+        running: [&mut Target; 2],
+    ) -> Result<[Loaded; 2], Stopped> {
+        let plans: [Plan; 2] = begun.map(|it| it.plan.clone());
+        let name = format!("{} beside {}", begun[0].name, begun[1].name);
+        self.tell(Event::RoundBegan(Begun { name: &name, ..begun[0] }));
+        let [first, second] = running;
+        let services = Services { targets: vec![first, second], lab: self.lab.as_mut() };
+        let idle = idle_memory(&services.watched(&self.generator)).await;
+        let verified =
+            [self.verify(begun[0], Some(first)).await?, self.verify(begun[1], Some(second)).await?];
+        let answers: Vec<_> = verified[0].answers.iter().flatten().cloned().collect();
+        self.calibrate(&answers).await?;
+        let mut services = Services { targets: vec![first, second], lab: self.lab.as_mut() };
+        let over = CancellationToken::new();
+        let watch = Watch::new(services.watched(&self.generator), &plans[0], over.clone());
+        let surroundings = Surroundings { turn: self.turn.clone(), port: None };
+        let watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
+        let (mut watch, mut observed) = (Some(watch), None);
+        let stop = self.interrupt.child_token();
+        // Both rounds report to the same observers, which see the results of both together.
+        let seen = RefCell::new((&mut self.observers, GrowingSeries::default()));
+        let tell = |seen_of_one: Seen<'_>| {
+            let (observers, together) = &mut *seen.borrow_mut();
+            match seen_of_one {
+                Seen::Started(start) => observers.tell(Event::LoadStarted(start)),
+                Seen::Snapshot(worker, snapshot) => {
+                    together.add(snapshot);
+                    observers.tell(Event::Snapshot(worker, snapshot, together));
+                }
+                Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
+                Seen::Tick => observers.tell(Event::Tick(together, Some(before))),
+            }
+            if observers.stopped().is_some() {
+                stop.cancel();
+            }
+        };
+        let of_first = |seen: Seen<'_>, _: &mut GrowingSeries| {
+            if let Seen::Started(start) = seen {
+                observed = watch.take().map(|watch| watch.from(start.into()));
+            }
+            tell(seen);
+        };
+        let of_second = |seen: Seen<'_>, _: &mut GrowingSeries| {
+            // Start and ticks are those of the first.
+            if matches!(seen, Seen::Snapshot(..) | Seen::Lost(_)) {
+                tell(seen);
+            }
+        };
+        let [one, other] = plans;
+        let both = run_both(
+            (one, RoundControl::from(stop.clone()), of_first),
+            (other, RoundControl::from(stop.clone()), of_second),
+        );
+        let (results, ended) = services.during(both, &stop).await;
+        over.cancel();
+        let mut observed = match observed {
+            Some(observed) => observed.await.unwrap_or_default(),
+            None => Observed::default(),
+        };
+        observed.add_idle(&idle);
+        let results = results.map_err(Failure::with(Exit::Failed))?;
+        self.tell(Event::LoadEnded(results.iter().map(rate_per_s).sum()));
+        let of_partner = observed.clone().swapped("target", PARTNER);
+        let [first, second] = verified;
+        let [of_first, of_second] = results;
+        let loaded = |verified: Verified, results: Results, observed, ended| Loaded {
+            json_keys: json_keys(&verified.answers),
+            verified: verified.counters,
+            failed: verified.failed,
+            results,
+            observed,
+            responses: Vec::new(),
+            ended,
+        };
+        Ok([loaded(first, of_first, observed, ended), loaded(second, of_second, of_partner, None)])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_contender_meets_each_other_and_starts_first_in_half_of_the_rounds() {
+        for seed in 0..20 {
+            let all: Vec<(u32, [usize; 2])> =
+                (1..=4).flat_map(|round| duets(3, seed, round)).collect();
+            let numbers: Vec<u32> = all.iter().map(|(number, _)| *number).collect();
+            assert_eq!(numbers, (1..=8).collect::<Vec<_>>());
+            for other in [1, 2] {
+                let of_pair = all.iter().filter(|(_, pair)| pair.contains(&other));
+                let firsts: Vec<usize> = of_pair.map(|(_, pair)| pair[0]).collect();
+                assert_eq!(firsts.iter().filter(|it| **it == 0).count(), 2, "{firsts:?}");
+                assert!(firsts.windows(2).all(|two| two[0] != two[1]), "{firsts:?}");
+            }
+        }
+    }
+}

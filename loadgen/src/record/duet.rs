@@ -1,0 +1,69 @@
+//! Holds what a run with duets records besides the comparison.
+
+use serde::{Deserialize, Serialize};
+
+/// What shows whether the figures of duets, in which two contenders were loaded at the same time on
+/// the same CPUs, can be compared, and how much they vary.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DuetRecord {
+    /// Name of the contender that was measured together with each of the others.
+    pub base: String,
+    /// Each of the other contenders.
+    pub pairs: Vec<DuetPair>,
+}
+
+/// The duets of two contenders.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DuetPair {
+    /// Name of the contender that was measured together with the base.
+    pub other: String,
+    /// Number of rounds of full length and load.
+    pub rounds: u32,
+    /// CPU time of the other contender over that of the base while the full load was held: geometric
+    /// mean over rounds. `None` without a round, or if the CPU time is unknown.
+    pub cpu_time_ratio: Option<f64>,
+    /// Reason why the requests per second of the two are not compared; `None` if they are.
+    pub rates_not_compared: Option<NoRates>,
+    /// Standard deviation over rounds of the ratio of the two rates, in %. `None` with fewer than
+    /// two rounds.
+    pub rounds_deviation_percent: Option<f64>,
+    /// Standard deviation over the seconds within a round of the ratio of the two rates, in %: the
+    /// root of the mean over rounds of the variance. `None` with fewer than two whole seconds a
+    /// round.
+    pub seconds_deviation_percent: Option<f64>,
+    /// Correlation of the ratio in one second with that in the next second of the same round, from
+    /// -1 to 1. `None` where the standard deviation over seconds is.
+    pub seconds_autocorrelation: Option<f64>,
+}
+
+/// Reason why the requests per second of two contenders of a duet are not compared. Their ratio is
+/// that of the CPU time that they were given, unless each had work all the time and the scheduler
+/// gave each the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum NoRates {
+    /// No round had full length and load.
+    #[error("no round has full length and load")]
+    NoWholeRound,
+    /// In the open model, both have the same rate by design.
+    #[error("both had the same requested rate")]
+    OpenModel,
+    /// In a round, one of the two was not limited by its CPU time.
+    #[error("not both were limited by their CPU time in each round")]
+    Unsaturated,
+    /// The two did not get the same CPU time.
+    #[error("the two did not get the same CPU time")]
+    UnequalShares,
+    /// More than 1 % of a round's requests failed or had no answer.
+    #[error("more than 1 % of the requests of a round failed or had no response")]
+    TooManyErrors,
+}
+
+/// The other contender of a duet, as a round saw it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartnerRecord {
+    /// Name of the other contender.
+    pub name: String,
+    /// Whether the other contender was started first.
+    pub is_first: bool,
+}

@@ -1,0 +1,29 @@
+//! Describes duets, in which two targets were loaded at the same time on the same CPUs.
+
+use super::pair::{of_cpu, sentence};
+use crate::record::{Comparison, DuetPair, DuetRecord, RunRecord};
+
+/// Compares the first target with each other one: by rate, or says why not, and by CPU time.
+pub(super) fn of_duets(duet: &DuetRecord, comparison: &Comparison) -> Vec<String> {
+    let of_pair = |pair: &DuetPair| {
+        let (base, other) = (duet.base.as_str(), pair.other.as_str());
+        let rates = match (pair.rates_not_compared, comparison.pair(base, other)) {
+            (None, Some(by_rate)) => sentence(by_rate, comparison),
+            (why, _) => {
+                let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+                format!("requests/s of {base} and {other} are not compared{why}")
+            }
+        };
+        let cpu = comparison.cpu_pair(base, other).and_then(of_cpu);
+        std::iter::once(rates).chain(cpu).collect::<Vec<_>>()
+    };
+    duet.pairs.iter().flat_map(of_pair).collect()
+}
+
+/// Text for a legend that says what rates and latencies of duets are not; empty without duets.
+pub(crate) fn shared(record: &RunRecord) -> &'static str {
+    match record.duet {
+        Some(_) => "; two targets shared the CPUs: no figure here is that of a server alone",
+        None => "",
+    }
+}
