@@ -18,6 +18,7 @@ mod differences;
 mod duet;
 mod fairness;
 mod figures;
+mod gate;
 mod limits_in_force;
 mod offered_rate;
 mod over_rounds;

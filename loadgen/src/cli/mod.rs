@@ -169,7 +169,13 @@ pub struct RunArgs {
     /// saved.
     #[arg(long)]
     pub fail_fast: bool,
-    /// File for the results of all thresholds and proofs, as JUnit XML.
+    /// Greatest accepted loss of each target compared with the first, in %, from 0 to 100. The exit code
+    /// is 3 if a greater loss is shown, and 1 if a target cannot be judged. A loss is a lower rate of
+    /// expected responses; in the open model a longer median latency; in a duet more CPU time per
+    /// request.
+    #[arg(long, value_name = "PERCENT", value_parser = saved::loss, allow_hyphen_values = true)]
+    pub fail_on_regression: Option<f64>,
+    /// File for the results of all thresholds, proofs and regressions, as JUnit XML.
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Number of worker processes of each target, from 1 to 256. With several numbers, such as

@@ -54,7 +54,7 @@ Exit codes:
   3  a target lost more than --fail-on-regression accepts";
 
 /// Parses a percentage from 0 to 100, such as `5` or `5%`.
-fn loss(text: &str) -> Result<f64, String> {
+pub(super) fn loss(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
         _ => Err("expected a percentage from 0 to 100".to_owned()),

@@ -8,6 +8,7 @@ mod completions;
 mod ctl;
 mod duet;
 mod experiment;
+mod gate;
 mod guard;
 mod init;
 mod junit;

@@ -3,7 +3,7 @@
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
-use super::{duet, junit, request, unused};
+use super::{duet, gate, junit, request, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
@@ -33,7 +33,17 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let is_one_request = from_urls.is_some();
     let running = from_urls.and_then(|of| of.servers);
     let RunArgs {
-        common, users, server_workers, replicas, aa, duet, rounds, fail_fast, junit, ..
+        common,
+        users,
+        server_workers,
+        replicas,
+        aa,
+        duet,
+        rounds,
+        fail_fast,
+        fail_on_regression,
+        junit,
+        ..
     } = args;
     let numbers = Numbers { server_workers, replicas, users };
     let contest = Contest { numbers, aa, duet, rounds };
@@ -51,7 +61,8 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     if let Some(path) = &junit {
         junit::prepare(path)?;
     }
-    let run = Run { job, fail_fast };
+    gate::check(&job, fail_on_regression)?;
+    let run = Run { job, fail_fast, fail_on_regression };
     let save = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
         folder.save(record)?;

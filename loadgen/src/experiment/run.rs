@@ -16,7 +16,7 @@ use super::subject::Subject;
 use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
-use crate::record::{RunRecord, VerdictKind};
+use crate::record::{GateRecord, Judgement, RunRecord, VerdictKind};
 use crate::text::{count, duration};
 
 /// Most contenders whose names are announced.
@@ -28,6 +28,8 @@ pub struct Run {
     pub job: Job,
     /// Whether the first threshold that fails ends the run.
     pub fail_fast: bool,
+    /// Greatest accepted loss of each target compared with the first, in %; `None` to accept any.
+    pub fail_on_regression: Option<f64>,
 }
 
 impl Experiment for Run {
@@ -103,11 +105,13 @@ impl Experiment for Run {
         let record = to_record::build(&self.job, measured, None, context);
         // A run that measures the noise floor has its own result.
         let noise_floor = noise_floor::known(&self.job).filter(|_| !self.job.aa);
-        RunRecord { noise_floor, ..record }
+        let gate = self.fail_on_regression.map(|percent| GateRecord::of(&record, percent));
+        RunRecord { noise_floor, gate, ..record }
     }
 
     fn exit(record: &RunRecord, failed: Option<Exit>) -> Exit {
         let has = |is: fn(VerdictKind) -> bool| record.verdicts.iter().any(|it| is(it.kind));
+        let gate = |judgement| record.gate.as_ref().is_some_and(|gate| gate.has(judgement));
         if record.interrupted {
             Exit::Interrupted
         } else if let Some(exit) = failed {
@@ -120,8 +124,11 @@ impl Experiment for Run {
             Exit::Failed
         } else if record.thresholds.iter().any(|threshold| !threshold.passed)
             || has(|kind| kind == VerdictKind::ProofFailed)
+            || gate(Judgement::Slower)
         {
             Exit::Threshold
+        } else if gate(Judgement::Unjudged) {
+            Exit::Failed
         } else {
             Exit::Done
         }

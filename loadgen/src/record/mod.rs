@@ -11,6 +11,7 @@ mod duet;
 mod environment;
 mod experiment;
 mod flow;
+mod gate;
 mod json;
 mod load;
 mod over_rounds;
@@ -41,6 +42,7 @@ pub use experiment::{
     ExperimentRecord, Finding, GroupRecord, PublishedRecord, SourceRecord,
 };
 pub use flow::FlowRecord;
+pub use gate::{GateRecord, Judged, Judgement, LossOf};
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};

@@ -11,6 +11,7 @@ use super::comparison::Comparison;
 use super::degraded::Degraded;
 use super::duet::DuetRecord;
 use super::environment::Environment;
+use super::gate::GateRecord;
 use super::load::LoadRecord;
 use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
@@ -55,6 +56,10 @@ pub struct RunRecord {
     /// records of earlier versions.
     #[serde(default)]
     pub duet: Option<DuetRecord>,
+    /// Judgement of each target against the first, by `--fail-on-regression`; `None` without the option,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub gate: Option<GateRecord>,
     /// Verdict on each threshold for each target.
     pub thresholds: Vec<ThresholdRecord>,
     /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or

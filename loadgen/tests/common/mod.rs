@@ -54,6 +54,7 @@ impl Counting {
             .route("/status/{code}", any(status))
             .route("/flaky", get(flaky))
             .route("/slow/{ms}", get(slow))
+            .route("/slower/{ms}", get(slower))
             .route("/remember", post(remember))
             .layer(middleware::from_fn_with_state(seen.clone(), count))
             .with_state(seen.clone());
@@ -123,6 +124,12 @@ async fn flaky(State(seen): State<Arc<Seen>>) -> StatusCode {
 
 async fn slow(Path(ms): Path<u64>) -> &'static str {
     tokio::time::sleep(Duration::from_millis(ms)).await;
+    "slow"
+}
+
+/// Takes twice as long as `slow`.
+async fn slower(Path(ms): Path<u64>) -> &'static str {
+    tokio::time::sleep(Duration::from_millis(2 * ms)).await;
     "slow"
 }
 

@@ -25,6 +25,7 @@ mod environment;
 mod experiment;
 mod fail_fast;
 mod first_day;
+mod gate;
 mod grpc;
 mod home;
 mod hostile;

@@ -170,7 +170,7 @@ fn placing(target: &str, rounds: &ByRound) -> Placing {
 impl Pair {
     /// Restores the sample of the ratio's logarithms from the confidence interval of the pair;
     /// `None` without an interval.
-    fn sample(&self) -> Option<Sample> {
+    pub(super) fn sample(&self) -> Option<Sample> {
         Sample::of_interval(self.rounds, self.freedom?, self.confidence_95?)
     }
 }

@@ -177,7 +177,7 @@ impl Measured {
 
 /// Returns the party other than the target that limited the target's rate, or may have limited the
 /// rate; `None` if there was no such party.
-fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
+pub(in crate::analysis) fn limited(target: &TargetRecord, run: &RunRecord) -> Option<Lack> {
     match &target.bottleneck {
         Some(Bottleneck::Target) => None,
         Some(Bottleneck::Generator) => Some(Lack::LimitedByLoadgen),

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 pub use comparable::Comparable;
 use comparable::Measured;
+pub(super) use comparable::limited;
 
 use super::compare::compare_by;
 use crate::record::{

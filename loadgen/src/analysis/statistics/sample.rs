@@ -81,7 +81,14 @@ impl Sample {
     /// round.
     #[must_use]
     pub fn confidence_95(&self) -> Option<[f64; 2]> {
-        let half_width = t_quantile(1.0 - LEVEL / 2.0, self.freedom)? * self.error();
+        self.confidence(LEVEL)
+    }
+
+    /// Returns Student's confidence interval of the mean of the logarithms, which misses the mean with
+    /// the probability `level`; `None` for one round.
+    #[must_use]
+    pub fn confidence(&self, level: f64) -> Option<[f64; 2]> {
+        let half_width = t_quantile(1.0 - level / 2.0, self.freedom)? * self.error();
         Some([self.mean - half_width, self.mean + half_width])
     }
 

@@ -92,6 +92,7 @@ pub fn build(
         sent: Some(sent(&job.scenario)),
         comparison,
         duet,
+        gate: None,
         load,
         left_out: job.subject.left_out(),
         thresholds,

@@ -4,6 +4,7 @@
 use maud::{PreEscaped, html};
 
 use crate::record::{ComparedTarget, Regression, RunRecord, RunsRecord, TargetRecord, VerdictKind};
+use crate::report::words::gate;
 use crate::report::words::proofs::{asked, by_proof};
 use crate::report::words::thresholds::judged;
 
@@ -134,7 +135,14 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
         name: "answers to the end".to_owned(),
         failure: Some(verdict.coded()),
     });
-    thresholds.chain(proofs).chain(verdicts).collect()
+    let gate = record.gate.iter().flat_map(|gate| {
+        let of_target = gate.judged.iter().filter(|one| one.target == target.name);
+        of_target.map(move |one| Case {
+            name: format!("loses at most {} %", gate.limit_percent),
+            failure: one.judgement.is_failure().then(|| gate::judged(gate, one)),
+        })
+    });
+    thresholds.chain(proofs).chain(verdicts).chain(gate).collect()
 }
 
 /// Replaces control characters, and other characters that XML cannot contain even escaped, with

@@ -3,6 +3,7 @@
 
 use super::curves::curves;
 use super::duet::of_duets;
+use super::gate::gate;
 use super::matrix::scaling;
 use super::pair::{is_short, of_cpu, sentence, too_few};
 use crate::record::{
@@ -12,12 +13,15 @@ use crate::record::{
 /// Compares each pair of neighbours in the ranking, also by CPU. Then describes how targets scale,
 /// targets without a round of full length and load, and the noise floor.
 pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
-    let Some(comparison) = &record.comparison else { return nothing_whole(record) };
+    let Some(comparison) = &record.comparison else {
+        return [gate(record), nothing_whole(record)].concat();
+    };
     if let Some(duet) = &record.duet {
-        return [of_duets(duet, comparison), noise(record, comparison)].concat();
+        return [gate(record), of_duets(duet, comparison), noise(record, comparison)].concat();
     }
     let pairs = neighbours(record, comparison);
-    let mut out = conclude(&pairs, &comparison.scaling, comparison);
+    let mut out = gate(record);
+    out.extend(conclude(&pairs, &comparison.scaling, comparison));
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
     out.extend(scaling(record));
     out.extend(curves(&record.scaling));

@@ -27,3 +27,9 @@ pub(crate) fn shared(record: &RunRecord) -> &'static str {
         None => "",
     }
 }
+
+/// Says what rates and latencies of duets are not, where a table has no legend; `None` without duets.
+pub(crate) fn sentence_on_shared(record: &RunRecord) -> Option<String> {
+    let text = shared(record).trim_start_matches("; ");
+    (!text.is_empty()).then(|| text.to_owned())
+}

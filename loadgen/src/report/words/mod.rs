@@ -15,6 +15,7 @@ pub(super) mod efficiency;
 pub(super) mod experiment;
 pub(super) mod first_byte;
 pub(super) mod flows;
+pub(super) mod gate;
 pub(super) mod headline;
 pub(super) mod interval;
 pub(super) mod matrix;

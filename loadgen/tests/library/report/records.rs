@@ -50,6 +50,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         thresholds: Vec::new(),
         calibration: None,
         duet: None,
+        gate: None,
         scaling: Vec::new(),
         backend_alone: None,
         noise_floor: None,

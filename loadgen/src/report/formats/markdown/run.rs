@@ -5,6 +5,7 @@ use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::connections;
+use crate::report::words::duet::sentence_on_shared;
 use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
@@ -36,6 +37,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
         list(
             conclusion(record)
                 .into_iter()
+                .chain(sentence_on_shared(record))
                 .chain(bottlenecks(record))
                 .chain(rows_used(record))
                 .chain(proofs(record)),

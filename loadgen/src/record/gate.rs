@@ -1,0 +1,77 @@
+//! Holds what a gate against regressions found: whether targets of a run are slower than the first.
+
+use serde::{Deserialize, Serialize};
+
+/// Judgement of each target of a run against the first target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateRecord {
+    /// Name of the first target, with which the others are compared.
+    pub base: String,
+    /// Greatest loss that is accepted, in %.
+    pub limit_percent: f64,
+    /// The other targets.
+    pub judged: Vec<Judged>,
+}
+
+/// Judgement of one target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Judged {
+    /// Name of the target.
+    pub target: String,
+    /// What the loss is of.
+    pub of: LossOf,
+    /// Loss in %; negative for a gain. `None` if the target cannot be judged.
+    pub loss_percent: Option<f64>,
+    /// Confidence interval of the loss, in %. The level is 95 % for all targets together (Bonferroni).
+    /// `None` if the target cannot be judged.
+    pub confidence_percent: Option<[f64; 2]>,
+    /// Judgement.
+    pub judgement: Judgement,
+    /// Reason why the target cannot be judged; `None` if it can.
+    pub why_not: Option<String>,
+    /// Number of further rounds that would most likely settle an open judgement; `None` for another
+    /// judgement, and if more than 1,000 rounds are needed.
+    pub more_rounds: Option<u32>,
+}
+
+/// Figure of which a target lost something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LossOf {
+    /// Expected answers per second, in the closed model: a loss is a lower rate.
+    Rate,
+    /// Median latency, in the open model: a loss is a longer latency.
+    Latency,
+    /// CPU time per expected answer, in a duet: a loss is more CPU time.
+    CpuTime,
+}
+
+impl Judgement {
+    /// Returns whether a gate fails with this judgement: a loss is shown, or nothing can be said.
+    #[must_use]
+    pub fn is_failure(self) -> bool {
+        matches!(self, Self::Slower | Self::Unjudged)
+    }
+}
+
+impl GateRecord {
+    /// Returns whether a target has this judgement.
+    #[must_use]
+    pub fn has(&self, judgement: Judgement) -> bool {
+        self.judged.iter().any(|one| one.judgement == judgement)
+    }
+}
+
+/// Whether a loss of more than the limit is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Judgement {
+    /// A loss of more than the limit is shown: the whole interval is above the limit.
+    Slower,
+    /// A loss of no more than the limit is shown: the whole interval is below the limit.
+    NotSlower,
+    /// Neither is shown: the limit is within the interval.
+    Open,
+    /// The target cannot be judged.
+    Unjudged,
+}
