@@ -3,15 +3,12 @@
 
 use serde_json::Value;
 
+use crate::busy::{self, busy_s};
 use crate::common::program::{Finished, Project};
 
 const RUNS: usize = 20;
 const NAMES: [&str; 3] = ["busy100", "busy107", "busy125"];
-/// Options of each run. With this many users, a server has the next request as soon as it has
-/// answered one, even if the generator is held up for a moment. Otherwise the server would wait,
-/// which would lower the rates, but not show in the server's own measurement.
-const SHORT: [&str; 5] =
-    ["--users=32", "--duration=1s", "--warmup=300ms", "--format=json", "-s=busy.toml"];
+const SHORT: [&str; 2] = ["--duration=1s", "--warmup=300ms"];
 
 /// For each handicap, with the number of rounds that a first run asks for, at least 17 of 20
 /// intervals contain the truth, and at least 16 of 20 runs find the slower server.
@@ -59,33 +56,8 @@ fn rounds_asked_for() -> u64 {
 }
 
 fn run(rounds: u64, seed: usize) -> (Project, Finished) {
-    let target = |name: &str| {
-        let ms = &format!("{}.{}", &name[4..5], &name[5..]);
-        format!(
-            "[{name}]\nframework = \"none\"\nserver = \"busy\"\npackages = []\n\
-             command = [\"python\", \"busy.py\", \"{{host}}\", \"{{port}}\", \"{ms}\"]\n\
-             differs = [\"busy for {ms} ms\"]\n"
-        )
-    };
-    let project = Project::with_targets(&NAMES.map(target).concat())
-        .file("busy.py", include_str!("busy.py"))
-        .file("busy.toml", "[[step]]\nname = \"busy\"\nget = \"/\"\n");
     let (rounds, seed) = (format!("--rounds={rounds}"), format!("--seed={seed}"));
-    let finished = project.run(&[&SHORT[..], &[&rounds, &seed, "--out=run"]].concat());
-    assert_eq!(finished.code, Some(0), "{}", finished.said());
-    (project, finished)
-}
-
-/// Returns the CPU time of a request in seconds, as the server
-/// itself measured it: the mean over all rounds.
-fn busy_s(project: &Project, name: &str, rounds: u64) -> f64 {
-    let of_round = |round| {
-        let log =
-            std::fs::read_to_string(project.path(&format!("run/{name}-{round}.log"))).unwrap();
-        let told: Value = serde_json::from_str(log.lines().last().unwrap()).unwrap();
-        told["cpu_s"].as_f64().unwrap() / told["requests"].as_f64().unwrap()
-    };
-    (1..=rounds).map(of_round).sum::<f64>() / rounds as f64
+    busy::run(&NAMES, &[&SHORT[..], &[&rounds, &seed]].concat())
 }
 
 /// Returns the pair of `busy100` and `slower` in the comparison.

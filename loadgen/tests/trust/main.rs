@@ -7,6 +7,8 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod busy;
+mod duets;
 mod equals;
 mod handicap;
 mod percentiles;

@@ -1,0 +1,95 @@
+//! Duets: of servers against themselves, and of servers with a known difference.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::busy::{self, busy_s};
+use crate::common::program::Project;
+
+const TARGETS: [&str; 4] = ["sanic", "quart", "fastapi", "flask"];
+
+/// Of 40 duets of servers against themselves, 10 for each target, at most 4 claim a difference: by
+/// chance alone, more than 4 of 40 come in one of 20 such experiments.
+#[test]
+#[ignore = "make trust: 40 minutes"]
+fn duets_of_equal_servers_claim_no_difference() {
+    let mut claims = 0;
+    for seed in 0..10 {
+        for target in TARGETS {
+            let project = Project::real();
+            let (target, seed) = (format!("--target={target}"), format!("--seed={seed}"));
+            let arguments = ["-s=direct", &target, &seed, "--aa", "--duet", "--format=json"];
+            let finished = project.run(&arguments);
+            assert_eq!(finished.code, Some(0), "{}", finished.said());
+            let document = finished.json();
+            let (rate, cpu) = (claim(&document, "pairs"), claim(&document, "cpu_pairs"));
+            let claimed = [&rate, &cpu].iter().any(|it| it.as_ref().is_some_and(|it| it.shown));
+            claims += usize::from(claimed);
+            println!("{target} {seed}: by rate {rate:?}, by CPU {cpu:?}");
+        }
+    }
+    println!("{claims} claims in 40 duets");
+    assert!(claims <= 4, "{claims}");
+}
+
+/// Of 20 duets of at most two minutes, at least 18 find a handicap of about 3 %, and all find one of about
+/// 10 %. All ratios are within 1 % of what the servers measure themselves.
+#[test]
+#[ignore = "make trust: 40 minutes"]
+fn small_handicaps_are_found_in_two_minutes() {
+    for (slower, least) in [("busy103", 18), ("busy110", 20)] {
+        let (mut found, mut longest) = (0, Duration::ZERO);
+        for seed in 0..20 {
+            let (seed, start) = (format!("--seed={seed}"), Instant::now());
+            let names = format!("--target=busy100,{slower}");
+            let arguments = [&names, "--duet", "--duration=3s", &seed];
+            let (project, finished) = busy::run(&["busy100", slower], &arguments);
+            longest = longest.max(start.elapsed());
+            let document = finished.json();
+            let truth = busy_s(&project, slower, 10) / busy_s(&project, "busy100", 10);
+            let (rate, cpu) = (claim(&document, "pairs"), claim(&document, "cpu_pairs"));
+            println!("{slower} {seed}: truth {truth:.4}, by rate {rate:?}, by CPU {cpu:?}");
+            let cpu = cpu.unwrap();
+            assert!((cpu.ratio / truth - 1.0).abs() < 0.01, "{cpu:?} {truth}");
+            found += usize::from(cpu.shown && cpu.better == "busy100");
+        }
+        println!("{slower}: found in {found} of 20 duets, the longest of {longest:?}");
+        assert!(found >= least && longest < Duration::from_secs(120), "{found} {longest:?}");
+    }
+}
+
+/// The ratio of ten duets is within 1 % of that of 200 interleaved rounds.
+#[test]
+#[ignore = "make trust: 20 minutes"]
+fn a_duet_agrees_with_many_interleaved_rounds() {
+    let names = ["busy100", "busy110"];
+    let (_, duet) = busy::run(&names, &["--target=busy100,busy110", "--duet", "--duration=3s"]);
+    let rounds = ["--rounds=200", "--duration=400ms", "--warmup=200ms"];
+    let (_, rounds) = busy::run(&names, &rounds);
+    let by = |document: &Value, pairs: &str| claim(document, pairs).unwrap();
+    let (duet, rounds) = (by(&duet.json(), "cpu_pairs"), by(&rounds.json(), "pairs"));
+    println!("duets: {duet:?}, 200 interleaved rounds: {rounds:?}");
+    assert!((duet.ratio / rounds.ratio - 1.0).abs() < 0.01);
+}
+
+/// What a run says of two targets.
+#[derive(Debug)]
+struct Claim {
+    better: String,
+    ratio: f64,
+    #[allow(dead_code, reason = "is printed")]
+    interval: [f64; 2],
+    shown: bool,
+}
+
+/// Returns the first of the pairs of this name; `None` without one.
+fn claim(document: &Value, pairs: &str) -> Option<Claim> {
+    let pair = document["comparison"][pairs].get(0)?;
+    Some(Claim {
+        better: pair["better"].as_str()?.to_owned(),
+        ratio: pair["ratio"].as_f64()?,
+        interval: [0, 1].map(|at| pair["confidence_95"][at].as_f64().unwrap()),
+        shown: pair["shown"].as_bool()?,
+    })
+}
