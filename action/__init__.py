@@ -1,0 +1,1 @@
+"""Steps of the GitHub Action in action.yml, and of the job for GitLab."""
