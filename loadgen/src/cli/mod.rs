@@ -382,13 +382,14 @@ pub struct GuardArgs {
     /// Seconds that the service has to end by itself, before it is killed.
     #[arg(long, default_value_t = 5.0)]
     pub grace: f64,
-    /// Folder to remove after the service was made to end.
+    /// Folder to remove after the service was made to end, or, without a service, when loadgen has
+    /// ended.
     #[arg(long)]
     pub remove: Option<PathBuf>,
     /// Words of the command that ends a service that signals do not end.
     #[arg(long, allow_hyphen_values = true)]
     pub end_by: Vec<OsString>,
-    /// Command line of the service.
-    #[arg(last = true, required = true)]
+    /// Command line of the service; none for a guard that only removes a folder.
+    #[arg(last = true, required_unless_present = "remove")]
     pub command: Vec<OsString>,
 }

@@ -43,6 +43,7 @@ pub mod python;
 pub mod ready;
 pub mod redis;
 pub mod redis_client;
+mod removal;
 pub mod resources;
 mod runner;
 mod schedstat;
