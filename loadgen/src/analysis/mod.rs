@@ -35,7 +35,7 @@ pub use capacity::{
 };
 pub use compare::{ByRound, Cell, compare};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
-pub use differences::differences;
+pub use differences::{commits, differences, same_commits};
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};

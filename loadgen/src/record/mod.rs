@@ -10,6 +10,7 @@ mod degraded;
 mod environment;
 mod experiment;
 mod flow;
+mod git;
 mod json;
 mod load;
 mod over_rounds;
@@ -39,6 +40,7 @@ pub use experiment::{
     ExperimentRecord, Finding, GroupRecord, PublishedRecord, SourceRecord,
 };
 pub use flow::FlowRecord;
+pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
