@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::ServerRecord;
+use crate::record::{GitRecord, ServerRecord};
 
 /// Describes the servers of the targets and their differences. Traits that several targets share
 /// are mentioned once. If `workers` is true, the traits include the number of worker processes.
@@ -57,6 +57,86 @@ fn traits_of(server: &ServerRecord, workers: bool) -> Vec<String> {
         1 => "1 replica behind a load balancer".to_owned(),
         n => format!("{n} replicas behind a load balancer"),
     }));
+    traits.extend(server.git.as_ref().map(commit));
     traits.extend(server.differs.iter().cloned());
     traits
+}
+
+/// Describes the commit of a target that is measured at a ref.
+fn commit(git: &GitRecord) -> String {
+    let changed = if git.dirty == Some(true) { " with uncommitted changes" } else { "" };
+    let table = match git.defined_elsewhere {
+        true => ", started as the working tree's loadgen.toml says",
+        false => "",
+    };
+    format!("commit {}{changed}{table}", git.short_commit())
+}
+
+/// Returns a sentence for each ref that was measured, with its commit.
+#[must_use]
+pub fn commits(refs: &[&GitRecord]) -> Vec<String> {
+    let sentence = |git: &GitRecord| format!("{}@{} is {}", git.target, git.r#ref, commit(git));
+    let mut all: Vec<String> = refs.iter().map(|git| sentence(git)).collect();
+    all.dedup();
+    all
+}
+
+/// Returns a sentence for each two refs that stand for the same files.
+#[must_use]
+pub fn same_commits(refs: &[&GitRecord]) -> Vec<String> {
+    let mut all = Vec::new();
+    for (index, git) in refs.iter().enumerate() {
+        for other in refs[..index].iter().filter(|other| git.has_files_of(other)) {
+            let sentence = format!(
+                "{0}@{1} and {0}@{2} are the same commit: a difference between them is noise",
+                git.target, other.r#ref, git.r#ref
+            );
+            // Contenders may differ in the numbers of users or server workers, too.
+            if !all.contains(&sentence) {
+                all.push(sentence);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(name: &str, commit: &str, dirty: Option<bool>) -> GitRecord {
+        GitRecord {
+            target: "shop".to_owned(),
+            r#ref: name.to_owned(),
+            commit: commit.repeat(40),
+            dirty,
+            defined_elsewhere: false,
+        }
+    }
+
+    #[test]
+    fn each_ref_is_named_with_its_commit_once() {
+        let (main, here) = (git("main", "a", None), git(".", "b", Some(true)));
+        let old = GitRecord { defined_elsewhere: true, ..git("v1", "c", None) };
+        assert_eq!(
+            commits(&[&main, &main, &here, &old]),
+            [
+                "shop@main is commit aaaaaaaaaa",
+                "shop@. is commit bbbbbbbbbb with uncommitted changes",
+                "shop@v1 is commit cccccccccc, started as the working tree's loadgen.toml says",
+            ]
+        );
+    }
+
+    #[test]
+    fn two_names_of_one_commit_are_noticed() {
+        let (main, head) = (git("main", "a", None), git("HEAD", "a", None));
+        let sentence =
+            "shop@main and shop@HEAD are the same commit: a difference between them is noise";
+        assert_eq!(same_commits(&[&main, &head, &main, &head])[0], sentence);
+        assert_eq!(same_commits(&[&main, &main]).len(), 0, "--aa, or another number of users");
+        assert_eq!(same_commits(&[&head, &git(".", "a", Some(true))]).len(), 0);
+        assert_eq!(same_commits(&[&head, &git(".", "a", Some(false))]).len(), 1);
+        assert_eq!(same_commits(&[&head, &git("main", "b", None)]).len(), 0);
+    }
 }

@@ -37,7 +37,7 @@ pub use capacity::{
 };
 pub use compare::{ByRound, Cell, compare};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
-pub use differences::differences;
+pub use differences::{commits, differences, same_commits};
 pub use duet::compare_duets;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{rates, requests_per_cpu_s, speeds};

@@ -60,6 +60,7 @@ Examples:
   loadgen --scenario direct --target sanic,quart  two of them, without a backend
   loadgen --scenario direct --url http://127.0.0.1:8000 --duration 30s
   loadgen -s mine.toml --url old=http://127.0.0.1:8000,new=http://127.0.0.1:8001
+  loadgen -s mine.toml -t shop@main,shop@HEAD     did a change make shop slower?
   loadgen capacity --scenario redis3 -t sanic     the highest rate of one target
   loadgen check mine.toml                         validate and explain only
   loadgen check --try http://127.0.0.1:8000 mine.toml    send each step once
@@ -192,8 +193,9 @@ pub struct RunArgs {
 /// Options shared by `run` and `capacity`.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
-    /// Targets to compare [default: the targets of the scenario].
-    #[arg(short, long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "url")]
+    /// Targets to compare [default: the targets of the scenario]. NAME@REF is a target of loadgen.toml
+    /// as it is at a ref of Git, such as shop@main; shop@. is the working tree.
+    #[arg(short, long, value_name = "NAME[@REF],…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
     /// Longest wait for the responses to in-flight requests at the end of each round or trial, at
     /// most 10m. Responses during this wait count in no rate and no latency; requests without a
@@ -393,13 +395,14 @@ pub struct GuardArgs {
     /// Seconds that the service has to end by itself, before it is killed.
     #[arg(long, default_value_t = 5.0)]
     pub grace: f64,
-    /// Folder to remove after the service was made to end.
+    /// Folder to remove after the service was made to end, or, without a service, when loadgen has
+    /// ended.
     #[arg(long)]
     pub remove: Option<PathBuf>,
     /// Words of the command that ends a service that signals do not end.
     #[arg(long, allow_hyphen_values = true)]
     pub end_by: Vec<OsString>,
-    /// Command line of the service.
-    #[arg(last = true, required = true)]
+    /// Command line of the service; none for a guard that only removes a folder.
+    #[arg(last = true, required_unless_present = "remove")]
     pub command: Vec<OsString>,
 }

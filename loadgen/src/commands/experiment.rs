@@ -44,7 +44,8 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         [] => {
             let home = Home::find()?;
             let manifest = Manifest::of(&home)?;
-            (find(&args.experiment, Some(&manifest.names()))?, Targets::Lab { home, manifest })
+            let file = find(&args.experiment, Some(&manifest.names()))?;
+            (file, Targets::Lab { home, manifest: Box::new(manifest) })
         }
         servers => {
             let names: Vec<String> = servers.iter().map(|server| server.name.clone()).collect();
@@ -96,7 +97,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
 
 /// Everything that arms can load.
 enum Targets {
-    Lab { home: Home, manifest: Manifest },
+    Lab { home: Home, manifest: Box<Manifest> },
     Running(Vec<Server>),
 }
 

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::arguments::Output;
 use super::terminal_progress::TerminalProgress;
+use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
 use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
@@ -14,12 +15,14 @@ use crate::experiment::observe::Observers;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::subject::Subject;
+use crate::experiment::to_record::git_record;
 use crate::experiment::{replicas, sharing};
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
+use crate::record::GitRecord;
 use crate::report::{Document, Progress, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
@@ -190,6 +193,8 @@ async fn prepare_lab(
     let runtime = jobs[0].runtime;
     let options = Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime };
     let mut lab = Lab::prepare(home.clone(), options, progress.teller()).await?;
+    // Only jobs of experiments are several, and their targets have no refs.
+    check_out(&jobs[0].subject, &mut lab, progress).await?;
     let mut names: Vec<String> = jobs.iter().flat_map(|job| job.subject.names(false)).collect();
     names.sort();
     names.dedup();
@@ -201,6 +206,17 @@ async fn prepare_lab(
     }
     jobs.iter().try_for_each(|job| replicas::check(job, &lab))?;
     Ok(Some(lab))
+}
+
+/// Writes the files of the targets at refs to folders of their own.
+async fn check_out(subject: &Subject, lab: &mut Lab, progress: &Progress) -> Result<(), Failure> {
+    let targets = subject.at_refs();
+    let records: Vec<GitRecord> =
+        targets.iter().filter_map(|target| target.git.as_ref().map(git_record)).collect();
+    let notes = lab.check_out(&targets).await?;
+    let same = same_commits(&records.iter().collect::<Vec<_>>());
+    notes.iter().chain(&same).for_each(|note| progress.note(note));
+    Ok(())
 }
 
 fn nothing_measured(progress: &mut Progress) -> Exit {

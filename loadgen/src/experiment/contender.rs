@@ -1,6 +1,7 @@
 //! Lists what each round measures: every target, with each number of server workers and replicas,
 //! under each number of users.
 
+use crate::lab::file_name;
 use crate::scenario::Limits;
 use crate::text::counted;
 
@@ -36,6 +37,7 @@ impl Contender {
     /// includes the numbers of server workers and users.
     pub fn log(&self, round: u32, several: bool) -> String {
         let target = self.log_name.as_ref().unwrap_or(&self.target).replace(AGAIN, "-again");
+        let target = file_name(&target);
         match several {
             true => {
                 let replicas = self.replicas.map(|n| format!("{n}r-")).unwrap_or_default();
@@ -147,5 +149,7 @@ mod tests {
         let one = &product(&[format!("sanic{AGAIN}")], &numbers(&[1], &[], &[5]))[0];
         assert_eq!(one.log(3, false), "sanic-again-3.log");
         assert_eq!(one.log(3, true), "sanic-again-1w-5u-3.log");
+        let one = &product(&["shop@feature/x".to_owned()], &numbers(&[1], &[], &[5]))[0];
+        assert_eq!(one.log(3, false), "shop@feature%2Fx-3.log");
     }
 }

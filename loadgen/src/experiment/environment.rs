@@ -75,7 +75,10 @@ pub fn environment(
 /// uncommitted changes; `None` if Git reports no commit.
 fn git_commit(root: &Path) -> Option<String> {
     let git = |args: &[&str]| {
-        let output = Command::new("git").arg("-C").arg(root).args(args).output().ok()?;
+        let mut git = Command::new("git");
+        // Without it, `git status` writes to the user's index.
+        git.env("GIT_OPTIONAL_LOCKS", "0");
+        let output = git.arg("-C").arg(root).args(args).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     let commit = git(&["rev-parse", "HEAD"])?;

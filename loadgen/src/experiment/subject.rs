@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::contender::AGAIN;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, Manifest, Runtime, TargetSpec};
+use crate::lab::{Home, Manifest, Runtime, TargetSpec, at_ref};
 use crate::scenario::Scenario;
 
 /// Servers under load: targets that loadgen starts, or servers that run already.
@@ -33,12 +33,13 @@ pub struct Server {
 }
 
 impl Subject {
-    /// Selects the targets of the project that `named` lists. An empty list selects the scenario's
+    /// Selects the targets of the project that `named` lists, each by its name or, such as `shop@main`,
+    /// as it is at a ref of Git. An empty list selects the scenario's
     /// targets or, if the scenario names no targets, the project's default targets, without those
     /// that this machine cannot run.
     ///
     /// # Errors
-    /// Fails if there is no project, or if a name is unknown or given twice.
+    /// Fails if there is no project, or if a name or a ref is unknown or given twice.
     pub fn of_lab(
         named: &[String],
         scenario: &Scenario,
@@ -59,7 +60,10 @@ impl Subject {
         }
         let (mut targets, mut left_out) = (Vec::<TargetSpec>::new(), BTreeMap::new());
         for name in &names {
-            let target = manifest.target(name.trim())?;
+            let target = match named {
+                [] => manifest.target(name.trim())?.clone(),
+                _ => at_ref(&home, &manifest, runtime, name.trim())?,
+            };
             if named.is_empty()
                 && let Err(why) = runtime.check_requirements(&manifest, &target.name)
             {
@@ -71,7 +75,7 @@ impl Subject {
                 let help = "give each target once";
                 return Err(Failure::message(Exit::Usage, "named_twice", message, help));
             }
-            targets.push(target.clone());
+            targets.push(target);
         }
         if let (true, Some((name, why))) = (targets.is_empty(), left_out.iter().next()) {
             let message = format!("this machine can run no target of the scenario: {name}: {why}");
@@ -86,6 +90,16 @@ impl Subject {
         match self {
             Self::Lab { left_out, .. } => left_out.clone(),
             Self::Running(_) => BTreeMap::new(),
+        }
+    }
+
+    /// Returns the targets at refs of Git.
+    pub fn at_refs(&self) -> Vec<TargetSpec> {
+        match self {
+            Self::Lab { targets, .. } => {
+                targets.iter().filter(|target| target.git.is_some()).cloned().collect()
+            }
+            Self::Running(_) => Vec::new(),
         }
     }
 

@@ -71,7 +71,8 @@ pub(super) async fn build(
         remove(&partial)?;
         inputs.write(&partial)?;
         if let Err(output) = install::run_in(&partial, home, name, &build.command, log).await? {
-            return Err(LabError::Build { target: name.to_owned(), output, log: log.to_owned() });
+            let (target, log) = (name.to_owned(), log.to_owned());
+            return Err(LabError::Build { target, output, log, hint: "" });
         }
         fs::rename(&partial, &folder).map_err(LabError::file("create", &folder))?;
     }

@@ -93,7 +93,7 @@ pub enum LabError {
 
     /// The build of a target failed.
     #[error("cannot build {target}{}", quoted(output))]
-    #[diagnostic(code(build_failed), help("see the whole output in {}", log.display()))]
+    #[diagnostic(code(build_failed), help("see the whole output in {}{hint}", log.display()))]
     Build {
         /// Name of the target.
         target: String,
@@ -101,6 +101,49 @@ pub enum LabError {
         output: Vec<String>,
         /// Log file of the build.
         log: PathBuf,
+        /// End of the hint, for a target at a ref.
+        hint: &'static str,
+    },
+
+    /// A target cannot be measured at the ref that the command line names.
+    #[error("{what}{}", quoted(output))]
+    #[diagnostic(code(bad_ref), help("{help}"))]
+    BadRef {
+        /// Description of the fault.
+        what: String,
+        /// Last lines that Git wrote.
+        output: Vec<String>,
+        /// Fix for the fault.
+        help: String,
+    },
+
+    /// Git could not write the files of a commit.
+    #[error("cannot check out {target}{}", quoted(output))]
+    #[diagnostic(code(checkout_failed), help("fix what Git reports: the whole output is in {}", log.display()))]
+    CheckOut {
+        /// Name of the target with its ref.
+        target: String,
+        /// Last lines that Git wrote.
+        output: Vec<String>,
+        /// Log file of Git.
+        log: PathBuf,
+    },
+
+    /// A target at a ref would import code of the working tree.
+    #[error("{target} may run code of the working tree instead of its own: {what}")]
+    #[diagnostic(
+        code(shared_code),
+        help(
+            "let `build` of the target make `.venv`, such as build = [\"sh\", \"-c\", \"python3 -m venv \
+             .venv && .venv/bin/pip install -q .\"]; or use an environment without the project; or set \
+             `language` if the target has no Python"
+        )
+    )]
+    SharedCode {
+        /// Name of the target with its ref.
+        target: String,
+        /// What leads to the working tree.
+        what: String,
     },
 
     /// The command that fills a backend failed.
@@ -280,6 +323,7 @@ impl LabError {
                 | Self::ForeignProject { .. }
                 | Self::Manifest(_)
                 | Self::UnknownTarget { .. }
+                | Self::BadRef { .. }
         )
     }
 

@@ -20,6 +20,7 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 
 use super::cpus::pin_self;
+use super::removal::remove_all;
 
 /// Maximum time between two checks whether a service has ended, while the guard ends the service.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
@@ -32,7 +33,8 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 /// Options of a guard, a process that runs one service and ends the service when loadgen ends.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
-    /// Command line of the service. Never empty.
+    /// Command line of the service. Empty for a guard that runs no service, and only removes a folder
+    /// when loadgen ends.
     pub argv: Vec<OsString>,
     /// CPUs that the service may use; empty allows all.
     pub cpus: Vec<usize>,
@@ -46,7 +48,8 @@ pub struct GuardOptions {
     /// Time from the request to end until the service is killed.
     pub grace: Duration,
     /// Folder that the guard removes after the guard has ended the service. If the service ends by
-    /// itself, the folder stays.
+    /// itself, the folder stays. Without a service, the guard tries to remove the folder for the grace
+    /// period, because other programs may still write there.
     pub remove: Option<PathBuf>,
     /// Command that ends a service whose processes belong to another program, such as a container's
     /// processes to podman; empty for other services. The guard runs the command even if the
@@ -68,6 +71,13 @@ async fn guard(options: &GuardOptions) -> io::Result<u8> {
     // would inherit ignored signals.
     let _handled =
         [SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup()].map(signal);
+    if options.argv.is_empty() {
+        let _ = pipe_closed().await;
+        return options
+            .remove
+            .as_ref()
+            .map_or(Ok(0), |folder| remove_all(folder, options.grace).map(|()| 0));
+    }
     let mut children = signal(SignalKind::child())?;
     if options.end_by.is_empty() {
         adopt_orphans()?;

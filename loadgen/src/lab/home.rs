@@ -36,6 +36,9 @@ enum Kind {
     Checkout,
     /// A folder that pip installed in this Python environment.
     Installed(PathBuf),
+    /// A user's folder as it is at a ref. Without a Python environment of its own, it uses this one,
+    /// the user's.
+    AtRef(PathBuf),
 }
 
 impl Home {
@@ -96,6 +99,19 @@ impl Home {
         &self.root
     }
 
+    /// Returns this project as it is at a ref, whose files are in the folder `root`.
+    pub(super) fn at_ref(&self, root: PathBuf) -> Self {
+        Self { root, kind: Kind::AtRef(self.venv()) }
+    }
+
+    /// Folder of the user's Python environment, for a project at a ref.
+    pub(super) fn users_venv(&self) -> Option<&Path> {
+        match &self.kind {
+            Kind::AtRef(users) => Some(users),
+            _ => None,
+        }
+    }
+
     /// Path of the manifest, which lists the servers under test.
     pub fn manifest(&self) -> PathBuf {
         self.root.join(self.manifest_name())
@@ -108,7 +124,7 @@ impl Home {
 
     /// Whether the targets are the user's own, instead of the lab's.
     pub fn is_own(&self) -> bool {
-        self.kind == Kind::Own
+        matches!(self.kind, Kind::Own | Kind::AtRef(_))
     }
 
     /// Path of the SQL file that creates the targets' tables.
@@ -129,6 +145,10 @@ impl Home {
             Kind::Installed(environment) => environment.clone(),
             Kind::Own => active().map_or_else(|| self.root.join(".venv"), PathBuf::from),
             Kind::Checkout => self.root.join(".venv"),
+            Kind::AtRef(users) => {
+                let own = self.root.join(".venv");
+                if own.join("bin").is_dir() { own } else { users.clone() }
+            }
         }
     }
 

@@ -8,14 +8,16 @@
 //! Commands use [`Lab`]. Below [`Lab`], from the bottom up: [`home`] finds the project, [`python`]
 //! prepares the environment, [`service`] runs one program, [`ready`] waits until a service answers,
 //! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets, `runner` is the
-//! interface of both runtimes. [`cpus`] says where services run, and [`resources`] measures the
-//! resources that services use.
+//! interface of both runtimes, `refs` runs targets as they are at refs of Git. [`cpus`] says where
+//! services run, and [`resources`] measures the resources that services use.
 
 mod alone;
 mod balancer;
 mod build;
 pub mod cpus;
 pub mod error;
+mod git;
+mod git_ref;
 mod grpc_health;
 pub mod guard;
 pub mod home;
@@ -43,6 +45,8 @@ pub mod python;
 pub mod ready;
 pub mod redis;
 pub mod redis_client;
+mod refs;
+mod removal;
 pub mod resources;
 mod runner;
 mod schedstat;
@@ -54,6 +58,7 @@ mod tools;
 mod turn;
 pub mod up;
 mod uv;
+mod versions;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -64,8 +69,10 @@ pub use alone::Alone;
 use build::Built;
 pub use cpus::Layout;
 pub use error::{GONE_AFTER, LabError};
+pub use git_ref::GitRef;
 pub use home::Home;
 pub use local_server::local_port;
+pub use logs::file_name;
 use logs::{MESSAGE_LINES, tail_of};
 use manifest::Init;
 pub use manifest::{Manifest, TargetSpec};
@@ -74,6 +81,8 @@ use postgres::Postgres;
 pub use python::Python;
 use ready::HealthClients;
 use redis::Redis;
+use refs::Refs;
+pub use refs::at_ref;
 pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, memory_now};
 use runner::Runner;
 pub use runner::Runtime;
@@ -115,6 +124,8 @@ pub struct Lab {
     containers: Option<Containers>,
     /// Targets that were built, by name.
     built: BTreeMap<String, Built>,
+    /// Files of the targets at refs.
+    refs: Refs,
     /// Version of HAProxy; `None` if unknown, and in containers.
     balancer_version: Option<String>,
     /// Images of the containers of all targets, by name: see [`Containers`].
@@ -132,6 +143,9 @@ impl Lab {
         let manifest = Manifest::of(&home)?;
         let logs = &options.logs;
         fs::create_dir_all(logs).map_err(LabError::file("create the folder", logs))?;
+        if home.is_own() {
+            refs::remove_left_over();
+        }
         let runner = Runner::prepare(&home, &options, &progress).await?;
         let health = HealthClients::new()?;
         Ok(Self {
@@ -145,6 +159,7 @@ impl Lab {
             postgres: None,
             containers: None,
             built: BTreeMap::new(),
+            refs: Refs::default(),
             balancer_version: None,
             images: BTreeMap::new(),
         })
@@ -161,28 +176,9 @@ impl Lab {
         &self.images
     }
 
-    /// Returns the versions of the programs that the target required, by name; empty if loadgen did
-    /// not build the target.
-    pub fn tools(&self, target: &str) -> BTreeMap<String, String> {
-        let built = self.built.get(target).into_iter();
-        let tools = built.flat_map(|built| &built.tools);
-        tools.map(|(tool, version)| (tool.clone(), version.to_string())).collect()
-    }
-
     /// Manifest that lists all targets.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
-    }
-
-    /// Returns the versions of these Python packages in the targets' environment, by name. Omits
-    /// packages that are not installed.
-    pub fn versions(&self, packages: &[String]) -> BTreeMap<String, String> {
-        self.runner.versions(packages).1
-    }
-
-    /// Version of the targets' Python; `None` if unknown.
-    pub fn python_version(&self) -> Option<String> {
-        self.runner.versions(&[]).0
     }
 
     /// Runtime of targets and backends, with the limits of containers.
@@ -333,19 +329,6 @@ impl Lab {
         self.postgres.as_ref().map(|postgres| postgres.url_at(address))
     }
 
-    /// Versions of the running backends, by name. Omits a backend that does not answer.
-    pub async fn backend_versions(&self) -> BTreeMap<String, String> {
-        let mut versions = BTreeMap::new();
-        if let Some(redis) = &self.redis {
-            versions.extend(redis.version().await.map(|version| ("redis".to_owned(), version)));
-        }
-        if let Some(postgres) = &self.postgres {
-            let version = postgres.version().await;
-            versions.extend(version.map(|version| ("postgres".to_owned(), version)));
-        }
-        versions
-    }
-
     /// Reads PostgreSQL's statistics; `None` if PostgreSQL does not run or does not answer.
     pub async fn postgres_activity(&self) -> Option<PostgresActivity> {
         self.postgres.as_ref()?.activity().await.ok()
@@ -388,6 +371,7 @@ impl Lab {
         };
         // Waits for services that were dropped when the run was interrupted during their start.
         service::dropped_have_ended().await;
-        redis.and(postgres).and(containers)
+        let refs = self.refs.remove().await;
+        redis.and(postgres).and(containers).and(refs)
     }
 }

@@ -5,13 +5,18 @@ use std::path::Path;
 
 use super::balancer;
 use super::error::LabError;
-use super::logs::MESSAGE_LINES;
+use super::logs::{MESSAGE_LINES, file_name};
 use super::manifest::{Fill, TargetSpec};
+use super::refs::variables;
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
 use super::{Lab, build};
 use crate::measure::BALANCER;
 use crate::scenario::Backend;
+
+/// What to know about a build at a ref that failed.
+const AT_REF: &str = "; the build of a ref does not see your Python environment: if it needs one, let \
+                      it make .venv in its folder";
 
 impl Lab {
     /// Makes these targets and their upstreams ready to start. Processes: checks the required
@@ -26,9 +31,9 @@ impl Lab {
                 }
             }
         }
-        for target in all {
+        for target in &all {
             let contained = self.runner.project().is_some();
-            self.manifest.runs(&target, contained).map_err(|what| LabError::Missing {
+            self.manifest.runs(target, contained).map_err(|what| LabError::Missing {
                 service: target.name.clone(),
                 what,
                 help: "change its table in loadgen.toml, or the option --runtime".to_owned(),
@@ -37,22 +42,29 @@ impl Lab {
                 self.prepare_program(&target.name, command).await?;
             }
             match &self.runner {
-                Runner::Process(_) => self.build_program(&target).await?,
+                Runner::Process(_) => self.build_program(target).await?,
                 Runner::Podman { podman, .. } => {
-                    let image = podman.target(&self.home, &target, &*self.progress).await?;
+                    let image = podman.target(&self.home, target, &*self.progress).await?;
                     self.images.extend([image]);
                 }
             }
         }
-        Ok(())
+        // After all builds, because each may install something.
+        self.settle_refs(&all)
     }
 
-    /// Runs the command that prepares a user's own target, in the project's folder.
+    /// Runs the command that prepares a user's own target, in the project's folder, or in the folder
+    /// of the target's ref.
     async fn prepare_program(&self, name: &str, command: &[String]) -> Result<(), LabError> {
         (self.progress)(&format!("building {name}"));
-        let log = self.options.logs.join(format!("{name}-build.log"));
-        let done = self.carry_out(name, command, self.user_env(), &log).await?;
-        done.map_err(|output| LabError::Build { target: name.to_owned(), output, log })
+        let log = self.options.logs.join(format!("{}-build.log", file_name(name)));
+        let (folder, env, hint) = match self.refs.home(name) {
+            Some(home) => (home.root(), variables::of_build(home), AT_REF),
+            None => (self.home.root(), self.user_env(), ""),
+        };
+        let done = self.carry_out(name, command, folder, env, &log).await?;
+        let target = name.to_owned();
+        done.map_err(|output| LabError::Build { target, output, log, hint })
     }
 
     /// Runs the user's command that fills a backend at this URL.
@@ -74,7 +86,8 @@ impl Lab {
             .map(|(name, value)| (name.clone(), value.replace(&format!("{{{backend}}}"), url)));
         let all = [(variable.to_owned(), url.to_owned())].into_iter().chain(own);
         let env = self.user_env().into_iter().chain(all).collect();
-        let done = self.carry_out(&format!("{backend}-fill"), &fill.command, env, &log).await?;
+        let (name, root) = (format!("{backend}-fill"), self.home.root());
+        let done = self.carry_out(&name, &fill.command, root, env, &log).await?;
         done.map_err(|output| LabError::Fill { backend, output, log })
     }
 
@@ -92,16 +105,17 @@ impl Lab {
         }
     }
 
-    /// Runs a user's command to its end, in the project's folder. Returns the last lines of its output
-    /// if it fails.
+    /// Runs a user's command to its end, in this folder. Returns the last lines of its output if it
+    /// fails.
     async fn carry_out(
         &self,
         name: &str,
         command: &[String],
+        folder: &Path,
         env: Vec<(String, String)>,
         log: &Path,
     ) -> Result<Result<(), Vec<String>>, LabError> {
-        let mut spec = ServiceSpec::new(name, command, self.home.root(), log.to_owned());
+        let mut spec = ServiceSpec::new(name, command, folder, log.to_owned());
         spec.env = env;
         let mut program = Service::start(&spec)?;
         let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;

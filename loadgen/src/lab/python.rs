@@ -13,6 +13,7 @@ use super::lock::Lock;
 use super::manifest::{Manifest, TargetSpec};
 use super::packages::versions_in;
 use super::programs::on_path;
+use super::refs::variables;
 use super::uv;
 
 /// Advice on how to install the targets' packages in an environment that pip manages.
@@ -33,9 +34,7 @@ impl Python {
         progress: &(dyn Fn(&str) + Send + Sync),
     ) -> Result<Self, LabError> {
         if home.is_own() {
-            // Nothing is installed for a user's own targets, which may not even use Python.
-            let site_packages = site_packages(home).unwrap_or_else(|_| home.venv());
-            return Ok(Self { home: home.clone(), site_packages });
+            return Ok(Self::of_own(home));
         }
         if !home.is_installed() {
             Self::sync(home, progress).await?;
@@ -45,6 +44,13 @@ impl Python {
             python.check_installed()?;
         }
         Ok(python)
+    }
+
+    /// Returns the environment of a user's own targets. Nothing is installed for them: they may not even
+    /// use Python.
+    pub(super) fn of_own(home: &Home) -> Self {
+        let site_packages = site_packages(home).unwrap_or_else(|_| home.venv());
+        Self { home: home.clone(), site_packages }
     }
 
     /// Checks that at least one target has all of its packages.
@@ -187,6 +193,9 @@ impl Python {
     /// The user's environment variables, with this environment's programs first on the PATH. Leaves out
     /// variables that are not UTF-8.
     pub(super) fn variables(&self) -> Vec<(String, String)> {
+        if self.home.users_venv().is_some() {
+            return variables::of_target(&self.home);
+        }
         let ours = env::vars_os().filter_map(|(name, value)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         });

@@ -12,6 +12,7 @@ mod environment;
 mod experiment;
 mod flow;
 mod gate;
+mod git;
 mod json;
 mod load;
 mod over_rounds;
@@ -43,6 +44,7 @@ pub use experiment::{
 };
 pub use flow::FlowRecord;
 pub use gate::{GateRecord, Judged, Judgement, LossOf};
+pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
 use super::flow::FlowRecord;
+use super::git::GitRecord;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
@@ -129,4 +130,8 @@ pub struct ServerRecord {
     pub packages: BTreeMap<String, String>,
     /// Further differences from the other targets, in words.
     pub differs: Vec<String>,
+    /// Version of the target's files; `None` for a target that the command line names without a ref,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub git: Option<GitRecord>,
 }

@@ -42,6 +42,7 @@ mod own_targets;
 mod promises;
 mod proofs;
 mod real_servers;
+mod refs;
 mod replicas;
 mod rows;
 mod saved;

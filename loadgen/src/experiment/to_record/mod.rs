@@ -23,8 +23,8 @@ use super::sent::sent;
 use super::site::Site;
 use super::worker_losses;
 use crate::analysis::{compare_duets, curves_of_run, verdicts};
-use crate::lab::Lab;
-use crate::record::{Environment, RunRecord, SCHEMA, ServerRecord};
+use crate::lab::{GitRef, Lab};
+use crate::record::{Environment, GitRecord, RunRecord, SCHEMA, ServerRecord};
 
 /// Conditions of an experiment, which the record contains besides the results.
 pub struct Context<'a> {
@@ -128,11 +128,23 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
         workers: job.contenders[index].server_workers,
         replicas,
         packages: lab
-            .versions(&entry.packages)
+            .versions(target)
             .into_iter()
             .chain(lab.tools(&target.name))
             .chain(haproxy)
             .collect(),
         differs: entry.differs.clone(),
+        git: target.git.as_ref().map(git_record),
+    }
+}
+
+/// Returns the record of a target's ref.
+pub fn git_record(git: &GitRef) -> GitRecord {
+    GitRecord {
+        target: git.target.clone(),
+        r#ref: git.name.clone(),
+        commit: git.commit.clone(),
+        dirty: git.dirty,
+        defined_elsewhere: git.is_defined_elsewhere,
     }
 }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ready::Ready;
 use crate::lab::build::Build;
+use crate::lab::git_ref::GitRef;
 use crate::lab::tools::{Requirement, Version};
 use crate::scenario::{Backend, Cpus, Limits, Memory};
 
@@ -29,6 +30,9 @@ pub struct TargetSpec {
     /// Table of the target in the manifest.
     #[serde(flatten)]
     pub entry: Entry,
+    /// Version of the target's files, if the command line names one.
+    #[serde(skip)]
+    pub git: Option<GitRef>,
 }
 
 /// Table of one target in the manifest.

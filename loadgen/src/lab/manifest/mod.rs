@@ -86,11 +86,17 @@ impl Manifest {
     pub fn of(home: &Home) -> Result<Self, LabError> {
         let path = home.manifest();
         let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
-        let parsed = if home.is_own() { own::parse(&text) } else { Self::parse(&text) };
+        Self::read(text, home.manifest_name(), home.is_own())
+    }
+
+    /// Reads and checks the text of a whole manifest, which errors call `name`. `own` tells whether
+    /// the targets are a user's own.
+    pub(super) fn read(text: String, name: &str, own: bool) -> Result<Self, LabError> {
+        let parsed = if own { own::parse(&text) } else { Self::parse(&text) };
         parsed.map_err(|fault| {
             LabError::Manifest(Box::new(ManifestFault {
                 message: fault.message,
-                text: NamedSource::new(home.manifest_name(), text).with_language("TOML"),
+                text: NamedSource::new(name, text).with_language("TOML"),
                 span: fault.span.map(Into::into),
                 help: fault.help,
             }))
@@ -126,7 +132,7 @@ impl Manifest {
 
     /// Checks that each upstream is a target that has no upstreams.
     fn check_upstreams(&self, table: &DeTable<'_>) -> Result<(), Fault> {
-        for TargetSpec { name, entry } in &self.targets {
+        for TargetSpec { name, entry, .. } in &self.targets {
             for upstream in entry.upstreams.values() {
                 let found = self.targets.iter().find(|target| target.name == *upstream);
                 let message = match found.map(|target| target.entry.upstreams.is_empty()) {
@@ -187,6 +193,11 @@ impl Manifest {
         }
     }
 
+    /// Adds a target as it is at a ref.
+    pub(super) fn add(&mut self, target: TargetSpec) {
+        self.targets.push(target);
+    }
+
     /// All targets, in the order of the file.
     pub fn targets(&self) -> &[TargetSpec] {
         &self.targets
@@ -209,6 +220,9 @@ impl Manifest {
             LabError::UnknownTarget {
                 name: name.to_owned(),
                 help: match nearest(name, names()) {
+                    _ if name.split_once('@').is_some_and(|(of, _)| names().any(|it| it == of)) => {
+                        "only --target of `run` and `capacity` may name a ref".to_owned()
+                    }
                     Some(near) => format!("did you mean \"{near}\"?"),
                     None => format!("the targets are {}", names().collect::<Vec<_>>().join(", ")),
                 },
@@ -245,7 +259,7 @@ fn checked(name: String, entry: Entry, span: std::ops::Range<usize>) -> Result<T
         let message = format!("target \"{name}\": `replicas` must be from 1 to {MOST_REPLICAS}");
         return Err(Fault::at(span, message));
     }
-    Ok(TargetSpec { name, entry })
+    Ok(TargetSpec { name, entry, git: None })
 }
 
 /// A fault in the manifest's text, later combined with the text itself into a [`ManifestFault`].

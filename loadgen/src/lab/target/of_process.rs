@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use super::{GRACE, Spec, service_name};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
+use crate::lab::logs::file_name;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::python::Python;
 use crate::lab::service::ServiceSpec;
@@ -30,13 +31,15 @@ impl Lab {
             Some(built) => target.built_in(&built.folder.to_string_lossy()),
             None => target,
         };
+        // A target at a ref runs in a folder and an environment of its own.
+        let python = self.refs.python(&target.name).unwrap_or(python);
         let program = program(python, &target)?;
         let target = match &folder {
             Some(folder) => target.running_in(&folder.to_string_lossy()),
             None => target,
         };
         let target = self.over_backends(target, size)?;
-        let (root, log) = (self.home.root().to_owned(), self.options.logs.join(log));
+        let (root, log) = (python.root().to_owned(), self.options.logs.join(log));
         let env = self.process_env(python, size);
         let cpus = self.options.cpus.target.clone();
         let name = service_name(&target, replica);
@@ -81,7 +84,7 @@ impl Lab {
 /// Creates an empty folder for a target that runs; `None` if the target needs no folder. Dropping
 /// the folder removes it.
 pub(super) fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabError> {
-    let name = &target.name;
+    let name = file_name(&target.name);
     let folder = || tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
     let folder = target.needs_folder().then(folder).transpose();
     folder.map_err(LabError::io(format!("create a folder for {name}")))
@@ -89,7 +92,7 @@ pub(super) fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabErro
 
 /// Returns the path of the program that starts the target: a path, a required program on the PATH,
 /// or a program of the Python environment.
-fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
+pub(in crate::lab) fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
     let word = &target.entry.command[0];
     let required = target.entry.requires.iter().any(|required| required.tool == *word);
     if let Some(program) = required.then(|| on_path(word)).flatten() {

@@ -34,7 +34,7 @@ fn compose_yaml_has_a_service_for_each_target() {
     let yaml = std::fs::read_to_string(home.compose()).unwrap();
     let manifest = Manifest::of(&home).unwrap();
     for target in manifest.targets() {
-        let TargetSpec { name, entry } = target;
+        let TargetSpec { name, entry, .. } = target;
         let start = yaml.find(&format!("\n  {name}:\n")).expect(name);
         let service = yaml[start + 1..].split("\n\n").next().unwrap();
         let plain: String = service.chars().filter(|c| !"\"[],\n".contains(*c)).collect();

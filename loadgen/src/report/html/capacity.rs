@@ -13,6 +13,7 @@ use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::words::capacity::{
     conclusion, endings, figure, headline, warnings, what_passes,
 };
+use crate::report::words::commits;
 use crate::text::{milliseconds, precise, rate};
 
 /// Returns the HTML page of a capacity search, made from the record alone.
@@ -21,12 +22,14 @@ pub fn capacity(record: &CapacityRecord) -> String {
     let charts = charts(record);
     let numbers: Vec<usize> = (0..charts.charts.len()).collect();
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
+    let noise = commits::noise(&servers);
+    let found = [vec![what_passes(record)], conclusion(record), noise, endings(record)].concat();
     let content = html! {
         (header("Capacity", &record.scenario, &headline(record), &record.started))
         main id="main" {
             section aria-labelledby="findings" {
                 h2 id="findings" { "Findings" }
-                (sentences(&[vec![what_passes(record)], conclusion(record), endings(record)].concat()))
+                (sentences(&found))
                 @if !warnings(record).is_empty() {
                     h3 { "Warnings" }
                     (sentences(&warnings(record)))

@@ -14,6 +14,7 @@ use crate::measure::Summary;
 use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
+use crate::report::words::commits;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::connections;
 use crate::report::words::containers::containers;
@@ -85,7 +86,8 @@ fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, 
 
 /// Returns the conclusions, the thresholds and the warnings; nothing if there are none.
 fn findings(record: &RunRecord) -> Markup {
-    let concluded = [conclusion(record), bottlenecks(record)].concat();
+    let noise = commits::noise(&servers(record));
+    let concluded = [conclusion(record), noise, bottlenecks(record)].concat();
     let warnings = warnings(record);
     let is_empty = concluded.is_empty() && record.thresholds.is_empty() && warnings.is_empty();
     html! {

@@ -4,6 +4,7 @@ pub(super) mod arm_table;
 pub(super) mod bottlenecks;
 pub(super) mod capacity;
 pub(super) mod changes;
+pub(super) mod commits;
 pub(super) mod comparison;
 pub(super) mod conclusion;
 pub(super) mod connections;

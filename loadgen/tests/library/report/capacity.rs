@@ -100,6 +100,7 @@ pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTa
         replicas: None,
         packages: BTreeMap::new(),
         differs: vec!["uvloop".to_owned()],
+        git: None,
     };
     CapacityTarget {
         name: name.to_owned(),

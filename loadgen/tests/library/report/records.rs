@@ -166,6 +166,7 @@ pub fn server(framework: &str, server: &str, differs: &[&str]) -> ServerRecord {
         replicas: None,
         packages: BTreeMap::new(),
         differs: differs.iter().map(|&text| text.to_owned()).collect(),
+        git: None,
     }
 }
 

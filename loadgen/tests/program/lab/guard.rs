@@ -118,6 +118,21 @@ fn the_folder_of_an_ended_service_is_removed() {
     assert!(!folder.path().exists());
 }
 
+#[test]
+fn a_guard_without_a_service_removes_its_folder_when_loadgen_has_ended() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("refs");
+    std::fs::create_dir_all(folder.join("1/shop")).unwrap();
+    let mut command = Command::new(LOADGEN);
+    command.arg("guard").arg("--remove").arg(&folder).args(["--grace=5", "--"]);
+    let mut guard = command.stdin(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    assert!(folder.exists() && guard.try_wait().unwrap().is_none());
+    drop(guard.stdin.take());
+    assert_eq!(guard.wait().unwrap().code(), Some(0));
+    assert!(!folder.exists());
+}
+
 /// As with podman: the processes are no children of the service, and a separate command ends them.
 #[test]
 fn a_service_ended_by_a_command_keeps_its_children() {

@@ -3,6 +3,7 @@
 use super::{escaped, list, sections, table, titled};
 use crate::record::CapacityRecord;
 use crate::report::words::capacity as words;
+use crate::report::words::commits;
 
 /// Returns a Markdown document: the settings of the search, a table of the capacities, the
 /// conclusions, and warnings to read before believing the results.
@@ -11,11 +12,19 @@ pub(crate) fn capacity(record: &CapacityRecord) -> String {
     let rows: Vec<Vec<String>> = record.targets.iter().map(words::row).collect();
     let header =
         ["", "capacity, requests/s", "knee, requests/s", "p50 at knee, ms", "p99 at knee, ms"];
+    let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     let passes = words::what_passes(record);
     sections(&[
         format!("**{}**", escaped(&words::headline(record))),
         table(&header, &rows),
-        list([passes].into_iter().chain(words::conclusion(record)).chain(words::endings(record))),
+        list(
+            [passes]
+                .into_iter()
+                .chain(words::conclusion(record))
+                .chain(commits::noise(&servers))
+                .chain(commits::commits(&servers))
+                .chain(words::endings(record)),
+        ),
         titled("Warnings:", list(words::warnings(record))),
     ])
 }

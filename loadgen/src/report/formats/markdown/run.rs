@@ -3,6 +3,7 @@
 use super::{escaped, list, sections, table, titled};
 use crate::record::RunRecord;
 use crate::report::words::bottlenecks::bottlenecks;
+use crate::report::words::commits;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::connections;
 use crate::report::words::duet::sentence_on_shared;
@@ -12,7 +13,7 @@ use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
 use crate::report::words::postgres;
 use crate::report::words::proofs::proofs;
-use crate::report::words::ranked::ranked;
+use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::results::{ResultRow, results};
 use crate::report::words::rows::rows as rows_used;
 use crate::report::words::stages::{self, StagesOf};
@@ -38,6 +39,8 @@ pub(crate) fn run(record: &RunRecord) -> String {
             conclusion(record)
                 .into_iter()
                 .chain(sentence_on_shared(record))
+                .chain(commits::noise(&servers(record)))
+                .chain(commits::commits(&servers(record)))
                 .chain(bottlenecks(record))
                 .chain(rows_used(record))
                 .chain(proofs(record)),

@@ -7,6 +7,7 @@ use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::words::capacity::{
     self as words, conclusion, endings, headline, warnings, what_passes,
 };
+use crate::report::words::commits;
 use crate::report::words::containers::containers;
 use crate::report::words::interval::LEGEND;
 use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap};
@@ -23,6 +24,7 @@ pub(crate) fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     sections.push(paragraphs(&differences(&servers, true)));
     sections.push(paragraphs(&conclusion(record)));
+    sections.push(paragraphs(&commits::noise(&servers)));
     sections.push(paragraphs(&containers(&record.environment)));
     sections.push(paragraphs(&endings(record)));
     sections.push(warnings(record).iter().map(|warning| wrap(" ! ", warning)).collect());

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::analysis::differences;
 use crate::record::{FEWEST_ROUNDS, RunRecord, ThresholdRecord};
 use crate::report::words::bottlenecks::bottlenecks;
+use crate::report::words::commits;
 use crate::report::words::conclusion::{conclusion, rounds_to_ask_for};
 use crate::report::words::connections;
 use crate::report::words::containers::containers;
@@ -42,6 +43,7 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
         staged(record),
         paragraphs(&differences(&servers(record), !record.is_matrix())),
         paragraphs(&conclusion(record)),
+        paragraphs(&commits::noise(&servers(record))),
         paragraphs(&bottlenecks(record)),
         paragraphs(&containers(&record.environment)),
         paragraphs(&rows(record)),

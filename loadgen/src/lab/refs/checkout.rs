@@ -1,0 +1,121 @@
+//! Writes the files of a commit to a folder.
+//!
+//! `git worktree add` is not used: it writes to the user's repository, runs the user's hooks, and
+//! leaves an entry behind if loadgen is killed. `git archive` leaves out files that `.gitattributes`
+//! excludes from releases. Here the user's repository writes the files as a checkout does, with its
+//! filters and settings, but with an index and a folder of their own. The folder then gets a small
+//! repository that borrows the user's objects, so that builds can ask Git for a version, and cannot
+//! reach the user's branches, index or settings.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::lab::error::LabError;
+use crate::lab::git::{Repository, git};
+use crate::lab::git_ref::GitRef;
+use crate::lab::logs::{MESSAGE_LINES, tail_of};
+use crate::lab::service::{Service, ServiceSpec};
+
+/// Settings of the user's that would write to the user's repository or run hooks.
+const SETTINGS: [&str; 4] = [
+    "core.hooksPath=/dev/null",
+    "core.splitIndex=false",
+    "core.untrackedCache=false",
+    "core.fsmonitor=false",
+];
+
+/// Writes the files of a commit to the folder `to`, which is created. `target` is the target with its
+/// ref, and `log` the file for the output of Git, which stays if Git fails.
+pub async fn check_out(
+    repository: &Repository,
+    git: &GitRef,
+    to: &Path,
+    target: &str,
+    log: &Path,
+) -> Result<(), LabError> {
+    fs::create_dir_all(to).map_err(LabError::file("create the folder", to))?;
+    make_repository(repository, git, to, target, log)?;
+    let mut argv: Vec<_> = vec!["git".into()];
+    argv.extend(SETTINGS.iter().flat_map(|setting| ["-c".into(), (*setting).into()]));
+    argv.extend(["--git-dir".into(), repository.git_dir.clone().into_os_string()]);
+    argv.extend(["--work-tree".into(), to.as_os_str().to_owned()]);
+    let words = ["read-tree", "-m", "-u", "--no-recurse-submodules", &git.commit];
+    argv.extend(words.map(Into::into));
+    let mut spec = ServiceSpec::new(format!("the checkout of {target}"), argv, to, log.to_owned());
+    spec.env = super::variables::of_git();
+    spec.env
+        .push(("GIT_INDEX_FILE".to_owned(), to.join(".git/index").to_string_lossy().into_owned()));
+    let mut program = Service::start(&spec)?;
+    let status = program.wait().await.map_err(LabError::io("wait for git"))?;
+    if !status.success() {
+        let output = program.last_log_lines(MESSAGE_LINES);
+        return Err(failed(target, output, log));
+    }
+    let _ = fs::remove_file(log);
+    Ok(())
+}
+
+/// Makes a repository in the folder `to`, which has the objects and the tags of the user's repository,
+/// and its URL, to which the URLs of submodules may be relative.
+fn make_repository(
+    repository: &Repository,
+    of: &GitRef,
+    to: &Path,
+    target: &str,
+    log: &Path,
+) -> Result<(), LabError> {
+    let run = |command: &mut Command| -> Result<(), LabError> {
+        let output = command.output().map_err(LabError::io("run git"))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let _ = fs::write(log, &output.stderr);
+        let said = tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES);
+        Err(failed(target, said, log))
+    };
+    // The formats must be those of the user's repository, whatever new repositories have.
+    let format = if of.commit.len() > 40 { "sha256" } else { "sha1" };
+    let formats = [("GIT_DEFAULT_HASH", format), ("GIT_DEFAULT_REF_FORMAT", "files")];
+    run(git(to).envs(formats).args(["init", "--quiet", "--template="]))?;
+    if let Some(url) = repository.origin()? {
+        run(git(to).args(["config", "remote.origin.url"]).arg(url))?;
+    }
+    let own = to.join(".git");
+    let write = |file: &str, bytes: &[u8]| -> Result<(), LabError> {
+        let path = own.join(file);
+        let folder = path.parent().unwrap_or(&own);
+        fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
+        fs::write(&path, [bytes, b"\n"].concat()).map_err(LabError::file("write", &path))
+    };
+    write("objects/info/alternates", repository.path("objects")?.as_os_str().as_bytes())?;
+    let tags = repository.tags()?;
+    if !tags.is_empty() {
+        write("packed-refs", tags.as_bytes())?;
+    }
+    write("HEAD", of.commit.as_bytes())?;
+    let shallow = repository.path("shallow")?;
+    if shallow.is_file() {
+        fs::copy(&shallow, own.join("shallow")).map_err(LabError::file("read", &shallow))?;
+    }
+    Ok(())
+}
+
+fn failed(target: &str, output: Vec<String>, log: &Path) -> LabError {
+    LabError::CheckOut { target: target.to_owned(), output, log: log.to_owned() }
+}
+
+/// Returns the folders of the submodules in the folder of a commit.
+pub fn submodules(folder: &Path) -> Vec<String> {
+    let query = ["config", "--file", ".gitmodules", "--get-regexp", r"\.path$"];
+    let output = git(folder).args(query).output();
+    let text = output.map(|output| output.stdout).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text).into_owned();
+    text.lines().filter_map(|line| Some(line.split_once(' ')?.1.to_owned())).collect()
+}
+
+/// Returns the folder of the project in the folder of a commit.
+pub fn project_in(folder: &Path, repository: &Repository) -> PathBuf {
+    folder.join(&repository.prefix)
+}
