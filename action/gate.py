@@ -110,6 +110,7 @@ def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], 
 def compare(settings: Settings) -> Measured:
     """Compare both commits at the same time or, if their CPU time does not limit them, in interleaved rounds."""
     old, new = (f"{settings.target}@{commit(ref)}" for ref in (settings.base, settings.head))
+    settings.out.mkdir(parents=True, exist_ok=True)
     if settings.noise_floor:
         # loadgen keeps the noise floor of the machine, and prints it with the comparison.
         measure(settings, [old], ["--aa", "--duet"], "noise-floor")
@@ -143,7 +144,6 @@ def job() -> str:
 def tell(settings: Settings, measured: Measured) -> None:
     """Write the result for people (`summary.md`, the job's summary) and for the next steps."""
     text = f"{headline(settings, measured)}\n\n{measured.markdown or 'Nothing was measured.'}\n{job()}"
-    settings.out.mkdir(parents=True, exist_ok=True)
     (settings.out / "summary.md").write_text(text)
     for variable, what in [("GITHUB_STEP_SUMMARY", text), ("GITHUB_OUTPUT", f"judgement={measured.judgement()}\n")]:
         if path := os.environ.get(variable):

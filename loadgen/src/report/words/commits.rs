@@ -3,9 +3,12 @@
 use crate::analysis::{commits as sentences, same_commits};
 use crate::record::{GitRecord, ServerRecord};
 
-/// Returns a sentence for each ref that was measured, with its commit; none without refs.
+/// Returns a sentence for each ref that was measured, with its commit; none without refs, and none for a
+/// ref that is the hash itself.
 pub(crate) fn commits(servers: &[(&str, &ServerRecord)]) -> Vec<String> {
-    sentences(&refs(servers))
+    let mut refs = refs(servers);
+    refs.retain(|git| !git.commit.starts_with(&git.r#ref));
+    sentences(&refs)
 }
 
 /// Returns a sentence for each two refs that stand for the same files.
