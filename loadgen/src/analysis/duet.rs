@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::compare::{ByRound, compare};
+use super::compare::{ByRound, compare_in_stages};
 use super::figures::{rates, requests_per_cpu_s};
 use super::statistics::Sample;
 use crate::record::{
@@ -21,12 +21,14 @@ const UNEQUAL_IN_A_ROUND: f64 = 0.05;
 /// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round.
 const FAILED: f64 = 0.01;
 
-/// Compares the first of `targets` with each other one. `is_one_server` tells whether all are the
+/// Compares the first of `targets` with each other one. `stages` has the number of the last round of each
+/// stage, if the number of rounds was decided during the measurement. `is_one_server` tells whether all are the
 /// same server, whose differences are the noise floor. `None` without two targets.
 #[must_use]
 pub fn compare_duets(
     targets: &[TargetRecord],
     load: &LoadRecord,
+    stages: &[u32],
     is_one_server: bool,
 ) -> Option<(DuetRecord, Comparison)> {
     let (base, others) = targets.split_first().filter(|(_, others)| !others.is_empty())?;
@@ -36,7 +38,7 @@ pub fn compare_duets(
     let each = |figures: &dyn Fn(&[RoundRecord]) -> ByRound| -> Vec<(String, ByRound)> {
         targets.iter().map(|it| (it.name.clone(), figures(&it.rounds))).collect()
     };
-    let comparison = compare(&each(&rates))
+    let comparison = compare_in_stages(&each(&rates), stages)
         .with_cpu(&each(&|rounds| requests_per_cpu_s(rounds, load)))
         .of_duets(&base.name, &by_rate);
     let comparison = if is_one_server { comparison.of_one_server() } else { comparison };
@@ -199,7 +201,7 @@ mod tests {
     }
 
     fn compared(targets: &[TargetRecord], load: &LoadRecord) -> (DuetPair, Comparison) {
-        let (duet, comparison) = compare_duets(targets, load, false).unwrap();
+        let (duet, comparison) = compare_duets(targets, load, &[], false).unwrap();
         assert_eq!((duet.base.as_str(), duet.pairs.len()), (targets[0].name.as_str(), 1));
         (duet.pairs[0].clone(), comparison)
     }
@@ -253,7 +255,7 @@ mod tests {
         old.rounds.append(&mut again.rounds);
         newer.name = "newer".to_owned();
         let (duet, comparison) =
-            compare_duets(&[old, new, newer], &LoadRecord::default(), false).unwrap();
+            compare_duets(&[old, new, newer], &LoadRecord::default(), &[], false).unwrap();
         assert_eq!(duet.pairs.iter().map(|pair| pair.rounds).collect::<Vec<_>>(), [5, 5]);
         let names = |pairs: &[crate::record::Pair]| -> Vec<String> {
             let mut names: Vec<String> =

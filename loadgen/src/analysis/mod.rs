@@ -23,6 +23,7 @@ mod limits_in_force;
 mod offered_rate;
 mod over_rounds;
 mod plateau;
+mod precision;
 mod runs;
 pub mod scaling;
 pub mod statistics;
@@ -35,7 +36,7 @@ pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, Uncertain, compare_capacities, curve, judge, knee,
     uncertain, wide_percent,
 };
-pub use compare::{ByRound, Cell, compare};
+pub use compare::{ByRound, Cell, compare, compare_in_stages};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::{commits, differences, same_commits};
 pub use duet::compare_duets;
@@ -44,5 +45,6 @@ pub use figures::{rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};
 pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
+pub use precision::Needed;
 pub use runs::{Comparable, NotComparable};
 pub use trend::Trend;

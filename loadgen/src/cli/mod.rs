@@ -159,10 +159,21 @@ pub struct RunArgs {
     /// are each measured with the first one.
     #[arg(long, conflicts_with_all = ["url", "urls", "workers", "iterations", "replicas", "fail_fast"])]
     pub duet: bool,
-    /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet; 1 for a single
-    /// server at --url without --aa and with a single number of users].
+    /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet or --precision; 1
+    /// for a single server at --url without --aa and with a single number of users].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
+    /// Measure until each interval that the result compares is no wider than ± this, in %, from 0.1 to
+    /// 50. --rounds are then those of the first stage, at least 5 [default: 10], whose noise decides how
+    /// many follow.
+    #[arg(long, value_name = "PERCENT", value_parser = half_width, allow_hyphen_values = true)]
+    pub precision: Option<f64>,
+    /// Greatest number of rounds for --precision, from 5 to 10000.
+    #[arg(long, value_name = "N", default_value = "200", requires = "precision", value_parser = clap::value_parser!(u32).range(5..=10_000))]
+    pub rounds_max: u32,
+    /// Greatest time for --precision; the first stage is measured in any case [default: any].
+    #[arg(long, value_name = "TIME", requires = "precision", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub time_max: Option<Duration>,
     /// Reaction to the loss of a worker. The exit code is 5 in either case [default: fail].
     #[arg(long, value_name = "REACTION", value_enum)]
     pub on_worker_loss: Option<OnWorkerLoss>,
@@ -269,6 +280,14 @@ pub struct ExperimentArgs {
     /// Options shared by everything that measures.
     #[command(flatten)]
     pub measuring: MeasuringArgs,
+}
+
+/// Parses a percentage from 0.1 to 50, such as `3` or `3%`.
+fn half_width(text: &str) -> Result<f64, String> {
+    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
+        Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent),
+        _ => Err("expected a percentage from 0.1 to 50".to_owned()),
+    }
 }
 
 /// Reaction to the loss of a worker.

@@ -16,6 +16,7 @@ mod lab;
 mod list;
 mod manager;
 mod measure;
+mod precision;
 mod report;
 mod request;
 mod run;

@@ -3,12 +3,13 @@
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
-use super::{duet, gate, junit, request, unused};
+use super::{duet, gate, junit, precision, request, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::noise_floor;
+use crate::experiment::precision::Precision;
 use crate::experiment::run::Run;
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
@@ -40,12 +41,16 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         aa,
         duet,
         rounds,
+        precision,
+        rounds_max,
+        time_max,
         fail_fast,
         fail_on_regression,
         junit,
         ..
     } = args;
     let numbers = Numbers { server_workers, replicas, users };
+    let rounds = precision::first_stage(precision, rounds, rounds_max)?;
     let contest = Contest { numbers, aa, duet, rounds };
     let mut job = job(scenario, running, &common, contest, remote)?;
     duet::check(&job)?;
@@ -62,7 +67,8 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         junit::prepare(path)?;
     }
     gate::check(&job, fail_on_regression)?;
-    let run = Run { job, fail_fast, fail_on_regression };
+    let precision = precision.map(|percent| Precision { percent, rounds_max, time_max });
+    let run = Run { job, fail_fast, fail_on_regression, precision };
     let save = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
         folder.save(record)?;

@@ -7,6 +7,7 @@
 
 use std::cell::RefCell;
 use std::iter::zip;
+use std::ops::RangeInclusive;
 
 use tokio_util::sync::CancellationToken;
 
@@ -41,13 +42,17 @@ fn duets(contenders: usize, seed: u64, round: u32) -> impl Iterator<Item = (u32,
 }
 
 impl Session<'_> {
-    /// Measures all rounds of the job in progress, whose contenders are loaded two at a time.
-    pub(super) async fn duets(&mut self, measured: &mut Measured) -> Result<(), Stopped> {
+    /// Measures rounds of the job in progress, whose contenders are loaded two at a time.
+    pub(super) async fn duets(
+        &mut self,
+        rounds: RangeInclusive<u32>,
+        measured: &mut Measured,
+    ) -> Result<(), Stopped> {
         let job = self.job();
-        if !job.scenario.thresholds.is_empty() {
+        if *rounds.start() == 1 && !job.scenario.thresholds.is_empty() {
             self.tell(Event::Note(NO_THRESHOLDS));
         }
-        for round in 1..=job.rounds {
+        for round in rounds {
             for (number, pair) in duets(job.contenders.len(), job.seed, round) {
                 let result = self.duet(pair, number, measured).await;
                 measured.calibration = self.calibration();

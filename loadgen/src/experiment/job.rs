@@ -31,7 +31,7 @@ pub struct Job {
     pub aa: bool,
     /// Whether each round loads two contenders at the same time, on the same CPUs (`--duet`).
     pub duet: bool,
-    /// Number of rounds for each contender.
+    /// Number of rounds for each contender; the rounds of the first stage if a precision is asked for.
     pub rounds: u32,
     /// Duration of the warm-up at the start of each round, whose requests are not counted.
     pub warmup: Duration,
@@ -49,6 +49,13 @@ pub struct Job {
 }
 
 impl Job {
+    /// Returns the number of measured passes with numbers of their own that each round has: one, or one
+    /// for each duet.
+    pub fn passes(&self) -> u32 {
+        let duets = u32::try_from(self.contenders.len()).unwrap_or(u32::MAX).saturating_sub(1);
+        if self.duet { duets } else { 1 }
+    }
+
     /// Returns the names of the contenders.
     pub fn names(&self) -> Vec<String> {
         self.contenders.iter().map(|contender| contender.name.clone()).collect()

@@ -95,6 +95,11 @@ pub struct Loaded {
 pub struct Measured {
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<MeasuredRound>,
+    /// Number of the last round of each stage, the stage in progress included, if the number of rounds is
+    /// decided during the run; empty for a fixed number.
+    pub stages: Vec<u32>,
+    /// Time that the rounds took, with starts and stops; zero for a fixed number of rounds.
+    pub took: Duration,
     /// Number of workers that shared the load; 0 if this process generated the load.
     pub workers: u32,
     /// Versions of the backends that ran, by name.

@@ -10,6 +10,7 @@ use super::kind::Experiment;
 use super::measured::Measured;
 use super::noise_floor;
 use super::observe::Observe;
+use super::precision::Precision;
 use super::session::{OVERHEAD, Session};
 use super::site::Site;
 use super::subject::Subject;
@@ -30,6 +31,18 @@ pub struct Run {
     pub fail_fast: bool,
     /// Greatest accepted loss of each target compared with the first, in %; `None` to accept any.
     pub fail_on_regression: Option<f64>,
+    /// Precision that decides on the number of rounds; `None` for a fixed number.
+    pub precision: Option<Precision>,
+}
+
+impl Run {
+    /// Returns the number of measured passes of each round: over each contender, or one for each duet.
+    pub(super) fn rounds_each(&self) -> u32 {
+        match self.job.duet {
+            true => self.job.passes(),
+            false => u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX),
+        }
+    }
 }
 
 impl Experiment for Run {
@@ -47,11 +60,8 @@ impl Experiment for Run {
     }
 
     fn forecast(&self) -> (u32, Option<Duration>) {
-        let contenders = u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX);
         let length = self.job.plan(0, String::new(), 1).length();
-        // A duet measures the first contender together with another one.
-        let measured = if self.job.duet { contenders.saturating_sub(1) } else { contenders };
-        (self.job.rounds * measured, length.map(|length| length + OVERHEAD))
+        (self.job.rounds * self.rounds_each(), length.map(|length| length + OVERHEAD))
     }
 
     fn announcement(&self) -> Option<String> {
@@ -80,10 +90,15 @@ impl Experiment for Run {
         observers
     }
 
-    async fn measure(&self, session: &mut Session<'_>, _: &Site<'_>) -> Measured {
-        let mut measured = Measured::default();
-        session.measure(0..1, std::slice::from_mut(&mut measured)).await;
-        measured
+    async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Measured {
+        match &self.precision {
+            Some(precision) => precision.measure(self, session, site).await,
+            None => {
+                let mut measured = Measured::default();
+                session.measure(0..1, std::slice::from_mut(&mut measured)).await;
+                measured
+            }
+        }
     }
 
     fn is_empty(measured: &Measured) -> bool {
@@ -106,7 +121,8 @@ impl Experiment for Run {
         // A run that measures the noise floor has its own result.
         let noise_floor = noise_floor::known(&self.job).filter(|_| !self.job.aa);
         let gate = self.fail_on_regression.map(|percent| GateRecord::of(&record, percent));
-        RunRecord { noise_floor, gate, ..record }
+        let precision = self.precision.as_ref().map(|it| it.record(&record, measured));
+        RunRecord { noise_floor, gate, precision, ..record }
     }
 
     fn exit(record: &RunRecord, failed: Option<Exit>) -> Exit {

@@ -1,7 +1,7 @@
 //! Measures rounds over targets, with only one target running at a time.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -100,8 +100,20 @@ impl<'a> Session<'a> {
     /// Measures all rounds of the jobs of these indices, or as many as an interrupt or an error
     /// allows. `measured` receives the results of each of these jobs, in their order.
     pub async fn measure(&mut self, jobs: Range<usize>, measured: &mut [Measured]) {
+        let rounds = 1..=self.jobs[jobs.start].rounds;
+        self.measure_rounds(jobs, rounds, measured).await;
+    }
+
+    /// Measures the rounds of these numbers, as [`Self::measure`] does. The first round has the number
+    /// 1, and comes first.
+    pub async fn measure_rounds(
+        &mut self,
+        jobs: Range<usize>,
+        rounds: RangeInclusive<u32>,
+        measured: &mut [Measured],
+    ) {
         self.turn_to(jobs.start);
-        if let Err(Stopped::Failed(failure)) = self.rounds(jobs.clone(), measured).await {
+        if let Err(Stopped::Failed(failure)) = self.rounds(jobs.clone(), rounds, measured).await {
             measured[self.current - jobs.start].failure = Some(failure);
         }
         // A round that was interrupted before the hold has no results.
@@ -121,6 +133,11 @@ impl<'a> Session<'a> {
     /// Returns whether a signal or a user's request has interrupted the experiment.
     pub fn is_interrupted(&self) -> bool {
         self.interrupt.is_cancelled()
+    }
+
+    /// Returns whether too many workers are lost for another round.
+    pub fn is_degraded(&self) -> bool {
+        !self.generator.can_go_on()
     }
 
     /// Returns the lab, which runs targets and backends; `None` for a server that runs already.
@@ -152,6 +169,7 @@ impl<'a> Session<'a> {
     async fn rounds(
         &mut self,
         jobs: Range<usize>,
+        rounds: RangeInclusive<u32>,
         measured: &mut [Measured],
     ) -> Result<(), Stopped> {
         self.start(&self.jobs[jobs.clone()]).await?;
@@ -163,19 +181,21 @@ impl<'a> Session<'a> {
         for of in measured.iter_mut() {
             (of.workers, of.backends) = (workers, backends.clone());
         }
-        self.try_proofs(&self.jobs[jobs.clone()]).await?;
         let turns: Vec<(usize, usize)> = jobs
             .clone()
             .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
             .collect();
-        let Job { rounds, seed, on_loss, .. } = *self.job();
-        if self.lab.is_some() && turns.len() > 1 {
-            self.preflight(&turns).await?;
+        let Job { seed, on_loss, .. } = *self.job();
+        if *rounds.start() == 1 {
+            self.try_proofs(&self.jobs[jobs.clone()]).await?;
+            if self.lab.is_some() && turns.len() > 1 {
+                self.preflight(&turns).await?;
+            }
         }
         if self.job().duet {
-            return self.duets(&mut measured[0]).await;
+            return self.duets(rounds, &mut measured[0]).await;
         }
-        for number in 1..=rounds {
+        for number in rounds {
             for turn in order(turns.len(), seed, number) {
                 let (job, contender) = turns[turn];
                 self.current = job;

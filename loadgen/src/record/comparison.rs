@@ -17,6 +17,10 @@ pub struct Comparison {
     /// Test that compares two targets; [`Test::Paired`] in records of earlier versions.
     #[serde(default)]
     pub test: Test,
+    /// Number of rounds at the end of each stage of a measurement that decided on its rounds
+    /// (`--precision`). Empty for a fixed number of rounds, and in records of earlier versions.
+    #[serde(default)]
+    pub stages: Vec<u32>,
     /// Ranked targets, best first.
     pub ranking: Vec<Placing>,
     /// Compared pairs of targets. In a run with several numbers of server workers or users, a pair

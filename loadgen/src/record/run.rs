@@ -13,6 +13,7 @@ use super::duet::DuetRecord;
 use super::environment::Environment;
 use super::gate::GateRecord;
 use super::load::LoadRecord;
+use super::precision::PrecisionRecord;
 use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
 use super::target::TargetRecord;
@@ -60,6 +61,10 @@ pub struct RunRecord {
     /// and in records of earlier versions.
     #[serde(default)]
     pub gate: Option<GateRecord>,
+    /// How many rounds `--precision` needed; `None` without the option, and in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub precision: Option<PrecisionRecord>,
     /// Verdict on each threshold for each target.
     pub thresholds: Vec<ThresholdRecord>,
     /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or

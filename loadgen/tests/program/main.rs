@@ -39,6 +39,7 @@ mod live;
 mod login;
 mod matrix;
 mod own_targets;
+mod precision;
 mod promises;
 mod proofs;
 mod real_servers;

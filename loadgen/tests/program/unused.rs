@@ -67,6 +67,9 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("aa", &[&["--aa", "--url=http://127.0.0.1:1,http://127.0.0.1:2"]]),
     ("duet", &[&["--duet", URL], &["--duet", "--target=flask"], &["--duet", "--workers=2"]]),
     ("fail-fast", &[&["--fail-fast", URL]]),
+    ("precision", &[&["--precision=3", "--rounds=4", URL]]),
+    ("rounds-max", &[&["--rounds-max=50", URL]]),
+    ("time-max", &[&["--time-max=1m", URL]]),
     ("fail-on-regression", &[&["--fail-on-regression=5", URL]]),
     ("junit", NEVER),
 ];

@@ -25,11 +25,22 @@ pub fn compare(rates: &[(String, ByRound)]) -> Comparison {
     compare_by(Test::Paired, rates)
 }
 
+/// Like [`compare`], for a measurement in stages. `stages` has the number of the last round of each
+/// stage.
+#[must_use]
+pub fn compare_in_stages(rates: &[(String, ByRound)], stages: &[u32]) -> Comparison {
+    compare_with(Test::Paired, rates, stages)
+}
+
 /// Like [`compare`], but with a given statistical test.
 #[must_use]
 pub(super) fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
+    compare_with(test, rates, &[])
+}
+
+fn compare_with(test: Test, rates: &[(String, ByRound)], stages: &[u32]) -> Comparison {
     let mut ranked: Vec<(Placing, &ByRound)> =
-        rates.iter().map(|(target, rounds)| (placing(target, rounds), rounds)).collect();
+        rates.iter().map(|(target, rounds)| (placing(target, rounds, stages), rounds)).collect();
     ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
     let none = ranked.iter().filter(|(_, rounds)| rounds.is_empty());
     let unranked: Vec<String> = none.map(|(placing, _)| placing.target.clone()).collect();
@@ -40,7 +51,8 @@ pub(super) fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison 
     let comparison = Comparison {
         ranked_by: RankedBy::Answers,
         test,
-        pairs: test.pairs(&named(&ranked)),
+        stages: stages.to_vec(),
+        pairs: test.pairs(&named(&ranked), stages),
         cpu_pairs: Vec::new(),
         scaling: Vec::new(),
         ranking: ranked
@@ -103,7 +115,7 @@ impl Comparison {
         ranked.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
         let comparison = Self {
             ranked_by: RankedBy::Speed,
-            pairs: self.test.pairs(&named(&ranked)),
+            pairs: self.test.pairs(&named(&ranked), &self.stages),
             ranking: ranked.into_iter().map(|(placing, _)| placing).collect(),
             ..self
         };
@@ -134,7 +146,8 @@ impl Comparison {
             per_cpu_s.iter().map(|(target, rounds)| (target.as_str(), rounds)).collect();
         thriftiest.retain(|(_, rounds)| !rounds.is_empty());
         thriftiest.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
-        Self { cpu_pairs: self.test.pairs(&thriftiest), ..self }.corrected()
+        let cpu_pairs = self.test.pairs(&thriftiest, &self.stages);
+        Self { cpu_pairs, ..self }.corrected()
     }
 
     /// Applies Holm's correction to the p-values of all pairs together, whether the pairs compare
@@ -156,8 +169,8 @@ impl Comparison {
     }
 }
 
-fn placing(target: &str, rounds: &ByRound) -> Placing {
-    let sample = Sample::of_figures(rounds.values().copied());
+fn placing(target: &str, rounds: &ByRound, stages: &[u32]) -> Placing {
+    let sample = staged(rounds, stages);
     let mean = rounds.values().sum::<f64>() / rounds.len().max(1) as f64;
     Placing {
         target: target.to_owned(),
@@ -165,6 +178,13 @@ fn placing(target: &str, rounds: &ByRound) -> Placing {
         confidence_95_per_s: sample.and_then(|sample| sample.geometric_95()),
         relative_to_best: 0.0,
     }
+}
+
+/// Returns the sample of the logarithms of these figures, by round, of a measurement in stages.
+fn staged(figures: &ByRound, stages: &[u32]) -> Option<Sample> {
+    let logarithms: Vec<f64> = figures.values().map(|figure| figure.ln()).collect();
+    let until = |end: &u32| figures.range(..=*end).count();
+    Sample::in_stages(&logarithms, &stages.iter().map(until).collect::<Vec<_>>())
 }
 
 impl Pair {
@@ -178,16 +198,22 @@ impl Pair {
 impl Test {
     /// Compares all pairs of these targets, which are sorted best first. The p-values are not yet
     /// corrected.
-    fn pairs(self, ranked: &[(&str, &ByRound)]) -> Vec<Pair> {
+    fn pairs(self, ranked: &[(&str, &ByRound)], stages: &[u32]) -> Vec<Pair> {
         let after = |i: usize| ranked[i + 1..].iter();
         let all = ranked.iter().enumerate();
-        all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other))).collect()
+        all.flat_map(|(i, one)| after(i).map(move |other| self.pair(*one, *other, stages)))
+            .collect()
     }
 
     /// Compares two targets, each given by its name and its figures by round. The p-value is not
     /// yet corrected.
-    fn pair(self, (one, rates): (&str, &ByRound), (other, others): (&str, &ByRound)) -> Pair {
-        let (rounds, sample) = self.difference(rates, others);
+    fn pair(
+        self,
+        (one, rates): (&str, &ByRound),
+        (other, others): (&str, &ByRound),
+        stages: &[u32],
+    ) -> Pair {
+        let (rounds, sample) = self.difference(rates, others, stages);
         // The ranking is by all rounds, so the common rounds alone may give the opposite order.
         let swapped = sample.is_some_and(|sample| sample.mean < 0.0);
         let sample = match sample {
@@ -212,12 +238,18 @@ impl Test {
 
     /// Returns the number of compared rounds, and a sample of the logarithms of the ratio of two
     /// targets' figures; `None` if a target has no figure or a figure is zero.
-    fn difference(self, figures: &ByRound, others: &ByRound) -> (usize, Option<Sample>) {
+    fn difference(
+        self,
+        figures: &ByRound,
+        others: &ByRound,
+        stages: &[u32],
+    ) -> (usize, Option<Sample>) {
         match self {
             Self::Paired => {
-                let both = figures.iter().filter_map(|(round, one)| Some(one / others.get(round)?));
-                let ratios: Vec<f64> = both.collect();
-                (ratios.len(), Sample::of_figures(ratios))
+                let both = figures.iter();
+                let both = both.filter_map(|(round, one)| Some((*round, one / others.get(round)?)));
+                let ratios: ByRound = both.collect();
+                (ratios.len(), staged(&ratios, stages))
             }
             Self::Welch => {
                 let of = |rounds: &ByRound| Sample::of_figures(rounds.values().copied());

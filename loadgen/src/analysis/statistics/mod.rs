@@ -13,6 +13,7 @@ mod power;
 mod sample;
 #[cfg(test)]
 mod simulations;
+mod stages;
 
 pub use holm::holm;
 pub use order::order;

@@ -135,6 +135,43 @@ fn found(seed: u64, noise: Noise) -> (f64, f64) {
     (f64::from(found) / f64::from(RUNS), f64::from(asked) / f64::from(RUNS))
 }
 
+/// Returns the share of simulated runs over two equally fast targets that claim a difference, with as many
+/// rounds as ± `percent` % need after a first stage of this many rounds, but at most 300; and the
+/// mean number of rounds.
+fn false_claims_in_stages(seed: u64, noise: Noise, first: usize, percent: f64) -> (f64, f64) {
+    const RUNS: u32 = 2_000;
+    const MOST: usize = 300;
+    let mut machine = Machine::new(seed, noise);
+    let (mut claimed, mut all) = (0, 0);
+    for _ in 0..RUNS {
+        // Rounds are simulated before they are asked for, in stages of any length.
+        let run = machine.rounds(2, MOST as u32);
+        let differences: Vec<f64> = run.iter().map(|round| round[0] - round[1]).collect();
+        let mut ends = vec![first];
+        let sample = loop {
+            let rounds = ends[ends.len() - 1];
+            let sample = Sample::in_stages(&differences[..rounds], &ends).unwrap();
+            let needed = sample.rounds_for(percent).unwrap() as usize;
+            if needed <= rounds || rounds == MOST {
+                break sample;
+            }
+            ends.push(needed.min(MOST));
+        };
+        claimed += u32::from(sample.p_value() < Some(LEVEL));
+        all += sample.rounds;
+    }
+    (f64::from(claimed) / f64::from(RUNS), f64::from(all) / f64::from(RUNS))
+}
+
+#[test]
+fn deciding_on_more_rounds_keeps_the_level() {
+    let heavy = Noise { outliers: 0.05, outlier: 0.3, ..REAL };
+    for (noise, percent) in [(REAL, 3.0), (REAL, 1.0), (heavy, 3.0)] {
+        let (claims, rounds) = false_claims_in_stages(1, noise, 10, percent);
+        assert!(claims <= 0.06, "{claims} in {rounds} rounds, {noise:?} {percent}");
+    }
+}
+
 #[test]
 fn one_comparison_of_equals_in_twenty_claims_a_difference() {
     let claims = false_claims(1, REAL, 2, 5);
@@ -197,9 +234,11 @@ fn prints_the_table_of_the_documentation() {
             let pairs = [5, 10, 20].map(|rounds| false_claims(seed, noise, 2, rounds));
             let four = [5, 8].map(|rounds| false_claims(seed, noise, 4, rounds));
             let (found, rounds) = found(seed, noise);
+            let stages = [3.0, 1.0].map(|percent| false_claims_in_stages(seed, noise, 10, percent));
             let runs = [5, 10, 20].map(|rounds| false_claims_between_runs(seed, noise, rounds));
             println!(
-                "{what} seed {seed}: {pairs:?}, four {four:?}; {found} in {rounds}; runs {runs:?}"
+                "{what} seed {seed}: {pairs:?}, four {four:?}; {found} in {rounds}; runs {runs:?}; \
+                 stages {stages:?}"
             );
         }
     }

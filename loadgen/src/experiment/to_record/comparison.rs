@@ -1,6 +1,6 @@
 //! Compares the targets of a run.
 
-use crate::analysis::{Cell, compare, rates, requests_per_cpu_s, speeds};
+use crate::analysis::{Cell, compare_in_stages, rates, requests_per_cpu_s, speeds};
 use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
@@ -10,17 +10,25 @@ use crate::scenario::Model;
 /// contender is a server that was running already. The ranking leaves out targets
 /// without a whole round. Unless a target is compared with itself, the ranking also
 /// leaves out targets whose rate was limited by something other than the target.
-pub(super) fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Option<Comparison> {
+pub(super) fn of(
+    job: &Job,
+    load: &LoadRecord,
+    targets: &[TargetRecord],
+    stages: &[u32],
+) -> Option<Comparison> {
     let is_its_own = |target: &&TargetRecord| {
         job.aa || target.bottleneck.as_ref().is_none_or(Bottleneck::is_of_target)
     };
     let (ranked, bound) = targets.iter().partition::<Vec<&TargetRecord>, _>(is_its_own);
-    let is_alone = matches!(job.subject, Subject::Running(_)) && job.contenders.len() == 1;
+    // The precision of a single server needs its interval.
+    let is_alone = matches!(job.subject, Subject::Running(_))
+        && job.contenders.len() == 1
+        && stages.is_empty();
     let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);
     if is_alone || !targets.iter().any(has_whole) {
         return None;
     }
-    let compared = compare(&each(&ranked, rates));
+    let compared = compare_in_stages(&each(&ranked, rates), stages);
     let mut comparison = match job.scenario.load.model {
         Model::Closed => compared,
         Model::Open(_) => compared

@@ -1,12 +1,12 @@
 //! Builds the record of the load.
 
 use crate::experiment::job::Job;
+use crate::experiment::measured::Measured;
 use crate::record::{LoadRecord, StageRecord};
 use crate::scenario::{Model, Until};
 
-/// Returns the record of a job's load. `workers` is the number of workers that shared the load; 0
-/// if this process generated the load.
-pub(super) fn load(job: &Job, workers: u32) -> LoadRecord {
+/// Returns the record of a job's load, as it was measured.
+pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
     let load = &job.scenario.load;
     let (iterations, stages) = match &load.until {
         Until::Duration(_) => (None, Vec::new()),
@@ -35,7 +35,7 @@ pub(super) fn load(job: &Job, workers: u32) -> LoadRecord {
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
         duet: job.duet,
-        rounds: job.rounds,
-        workers,
+        rounds: measured.stages.last().copied().unwrap_or(job.rounds),
+        workers: measured.workers,
     }
 }

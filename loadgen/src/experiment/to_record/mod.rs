@@ -77,10 +77,11 @@ pub fn build(
             thresholds.extend(judged.into_iter().filter(|_| !job.duet));
         }
     }
-    let load = load(job, measured.workers);
+    let load = load(job, measured);
+    let stages: Vec<u32> = measured.stages.iter().map(|end| end * job.passes()).collect();
     let (duet, comparison) = match job.duet {
-        false => (None, comparison::of(job, &load, &targets)),
-        true => compare_duets(&targets, &load, job.aa).unzip(),
+        false => (None, comparison::of(job, &load, &targets, &stages)),
+        true => compare_duets(&targets, &load, &stages, job.aa).unzip(),
     };
     let mut record = RunRecord {
         schema: SCHEMA.to_owned(),
@@ -93,6 +94,7 @@ pub fn build(
         comparison,
         duet,
         gate: None,
+        precision: None,
         load,
         left_out: job.subject.left_out(),
         thresholds,

@@ -6,6 +6,7 @@ use super::duet::of_duets;
 use super::gate::gate;
 use super::matrix::scaling;
 use super::pair::{is_short, of_cpu, sentence, too_few};
+use super::precision::precision;
 use crate::record::{
     Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RunRecord, ServerSize, TargetRecord,
 };
@@ -17,7 +18,10 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
         return [gate(record), nothing_whole(record)].concat();
     };
     if let Some(duet) = &record.duet {
-        return [gate(record), of_duets(duet, comparison), noise(record, comparison)].concat();
+        let precision = precision(record).into_iter().collect();
+        let parts =
+            [gate(record), of_duets(duet, comparison), precision, noise(record, comparison)];
+        return parts.concat();
     }
     let pairs = neighbours(record, comparison);
     let mut out = gate(record);
@@ -30,6 +34,7 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
         _ => None,
     };
     out.extend(comparison.lacking.iter().filter_map(short));
+    out.extend(precision(record));
     out.extend(noise(record, comparison));
     out
 }

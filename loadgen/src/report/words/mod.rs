@@ -22,6 +22,7 @@ pub(super) mod interval;
 pub(super) mod matrix;
 pub(super) mod pair;
 pub(super) mod postgres;
+mod precision;
 pub(super) mod proofs;
 pub(super) mod ranked;
 pub(super) mod ratio;

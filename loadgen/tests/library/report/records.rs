@@ -51,6 +51,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         calibration: None,
         duet: None,
         gate: None,
+        precision: None,
         scaling: Vec::new(),
         backend_alone: None,
         noise_floor: None,
