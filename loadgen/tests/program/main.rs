@@ -35,6 +35,7 @@ mod junit;
 mod lab;
 mod live;
 mod login;
+mod man;
 mod matrix;
 mod own_targets;
 mod promises;

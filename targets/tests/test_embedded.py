@@ -1,0 +1,31 @@
+"""Tests that the program contains every file of the lab: `loadgen/lab/` has a link to each."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+LINKS = ROOT / "loadgen" / "lab"
+
+
+def test_every_file_of_the_lab_is_linked() -> None:
+    for part in ["targets", "scenarios", "experiments"]:
+        files = {path.name for path in (ROOT / part).iterdir() if path.is_file()}
+        links = {path.name for path in (LINKS / part).iterdir() if path.is_file()}
+        assert links == files, f"ln -s ../../../{part}/NAME loadgen/lab/{part}/"
+
+
+def test_every_input_of_a_build_is_linked() -> None:
+    manifest = tomllib.loads((ROOT / "targets" / "targets.toml").read_text())
+    builds = [target["build"] for target in manifest.values() if "build" in target]
+    assert builds
+    for build in builds:
+        for name in build["inputs"]:
+            path = ROOT / build["folder"] / name
+            for file in [path] if path.is_file() else [path for path in path.rglob("*") if path.is_file()]:
+                assert (LINKS / file.relative_to(ROOT)).resolve() == file
+
+
+def test_links_lead_to_the_same_path_in_the_repository() -> None:
+    links = [path for path in LINKS.rglob("*") if path.is_symlink()]
+    assert links
+    assert all(link.is_file() and link.resolve() == ROOT / link.relative_to(LINKS) for link in links)
