@@ -221,6 +221,9 @@ mod tests {
                 .contains("apt")
         );
         assert!(help("Temporary failure in name resolution").contains("PyPI"));
+        assert!(
+            help("client error (Connect): invalid peer certificate").contains("UV_SYSTEM_CERTS")
+        );
         assert!(help("No space left on device").contains("disk space"));
     }
 }
