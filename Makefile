@@ -14,6 +14,9 @@ UV := $(or $(shell command -v uv),.loadgen/uv/bin/uv)
 PYTHON := .venv/bin/python
 EXPRESS := loadgen/tests/apps/express/node_modules
 
+# Tools that check workflows, in a separate environment.
+WORKFLOWS = $(UV) run --frozen --isolated --only-group workflows --
+
 # Folder in which `make bench` looks for peers before the PATH.
 PEERS := .loadgen/peers
 
@@ -24,6 +27,8 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 .PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel docs screenshot lint fmt clean
 .PHONY: images-offline
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
+.PHONY: lint-workflows wheel archive musl man sbom image checksums test-release release-check release-notes
+.PHONY: publish-check publish-image publish-pypi publish-crates
 .PHONY: peers peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-goose
 
 help: ## List the recipes
@@ -62,7 +67,7 @@ test-python: $(PYTHON)
 	$(CARGO) test $(CARGO_FLAGS) --no-run $(TESTS)
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
 
-lint: $(PYTHON) ## Check formatting, lints and types
+lint: $(PYTHON) lint-workflows ## Check formatting, lints and types
 	$(CARGO) fmt --check
 	$(CARGO) clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
 	$(PYTHON) -m ruff check
@@ -92,8 +97,76 @@ test-report: build $(PYTHON) ## Test reports in headless Chromium
 test-wheel: build $(PYTHON) ## Install loadgen as a wheel with its targets, and run one target (under a minute)
 	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
+# Without a network: zizmor then cannot look up the versions of actions, nor find known faults in them.
+lint-workflows: | $(UV) ## Check the workflows of GitHub Actions
+	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(WORKFLOWS) zizmor --offline --quiet .github/workflows
+
 docs: $(PYTHON) ## Build the site of docs/ in site/, and check its links
 	$(UV) run --frozen --isolated --only-group docs -- zensical build --clean --strict
+
+# Releases: see CONTRIBUTING.md. The workflow release.yml runs these recipes, so that what is tested here is what the
+# workflow runs. Each recipe prints the path of its result, in dist/.
+
+DIST := dist
+HOST = $(shell rustc -vV | sed -n 's/^host: //p')
+# On Linux, released programs are static, with musl instead of the C library of a distribution.
+TARGET = $(HOST:-unknown-linux-gnu=-unknown-linux-musl)
+# Name of the container image, without its version.
+IMAGE := localhost/loadgen
+# maturin and a C compiler for musl, in a stable place: if the path of the linker changes, Cargo builds all again.
+RELEASE := .loadgen/release
+CYCLONEDX := .loadgen/cyclonedx
+# A static program runs with every C library: one wheel for all of Linux.
+LINUX_WHEEL := --zig --compatibility manylinux2014 musllinux_1_1
+RELEASED = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo builds))/$(TARGET)/dist/loadgen
+
+wheel: $(RELEASE)/bin/maturin ## Build a wheel, for this machine or for TARGET
+	rustup target add $(TARGET)
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" maturin build --quiet --profile dist --target $(TARGET) --out $(DIST) \
+		$(if $(findstring linux,$(TARGET)),$(LINUX_WHEEL))
+	@ls $(DIST)/*.whl
+
+# One build makes both: the archive has the program of the wheel.
+archive: wheel ## Build a wheel, and pack its program with completions and manual pages
+	@python3 -m release.archive $(TARGET) $(RELEASED) $(DIST)
+
+musl: archive ## The same as archive: on Linux, the program is static
+
+man: build ## Write the manual pages, without a release
+	@"$(BUILT)/loadgen" man $(DIST)/man/man1
+
+sbom: $(CYCLONEDX)/bin/cargo-cyclonedx ## List the crates in the program, as CycloneDX
+	@PATH="$(CURDIR)/$(CYCLONEDX)/bin:$$PATH" python3 -m release.sbom $(TARGET) $(DIST)
+
+image: ## Build the container image from the archives in dist/, with podman
+	@python3 -m release.image $(DIST) $(IMAGE) $(IMAGE_FLAGS)
+
+checksums: ## Write dist/SHA256SUMS
+	@python3 -m release.checksums $(DIST)
+
+# Needs what `make archive sbom` has written.
+test-release: $(RELEASE)/bin/maturin ## Test what is in dist/, and run the main job where there is only Python
+	$(RELEASE)/bin/python -m pytest loadgen/tests/release --target $(TARGET)
+
+publish-check: ## Package both crates as for crates.io, and build the packages (some minutes)
+	$(CARGO) publish --workspace --dry-run --locked
+
+# GITHUB_REF_NAME and GITHUB_REPOSITORY are set by GitHub.
+release-check: ## Check that the tag GITHUB_REF_NAME may be released
+	@python3 -m release.check "$(GITHUB_REF_NAME)" "$(GITHUB_REPOSITORY)"
+
+release-notes: ## Write the section of CHANGELOG.md on this version
+	@python3 -m release.changelog target/release-notes.md
+
+publish-image:
+	podman manifest push --all --digestfile $(DIST)/image.digest $(IMAGE):$$(python3 -m release.names)
+
+publish-pypi: | $(UV)
+	$(UV) publish --trusted-publishing always $(DIST)/*.whl
+
+publish-crates:
+	$(CARGO) publish --workspace --locked
 
 screenshot: build $(PYTHON) ## Make the picture of a report for the README, with Chromium
 	@set -e; run=$$(mktemp -d); trap 'rm -rf "$$run"' EXIT; \
@@ -180,12 +253,19 @@ simulated-workers: ## Build workers that send no load, for bench-manager
 
 clean: ## Remove build output and environments, but no results
 	$(CARGO) clean
-	rm -rf .venv .loadgen compose/offline/built
+	rm -rf .venv .loadgen dist compose/offline/built
 
 # The locked packages of the targets and tools for developers.
 $(PYTHON): pyproject.toml uv.lock | $(UV)
 	$(UV) sync --frozen
 	touch $(PYTHON)
+
+$(RELEASE)/bin/maturin: pyproject.toml uv.lock | $(UV)
+	UV_PROJECT_ENVIRONMENT=$(RELEASE) $(UV) sync --frozen --only-group release
+	touch $@
+
+$(CYCLONEDX)/bin/cargo-cyclonedx:
+	$(CARGO) install --locked cargo-cyclonedx@0.5.9 --root $(CYCLONEDX)
 
 # The locked packages of a test's application, installed by the npm of the environment. It trusts the
 # certificate authorities of the machine, as pip and cargo do.

@@ -5,6 +5,7 @@ mod completions;
 mod ctl;
 mod init;
 mod lab;
+mod man;
 mod request;
 mod runtime;
 mod saved;
@@ -22,6 +23,7 @@ pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::init::InitArgs;
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
+pub use self::man::ManArgs;
 pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
@@ -101,6 +103,8 @@ pub enum Command {
     Schema,
     /// Print the script with which a shell completes this command line.
     Completions(CompletionsArgs),
+    /// Write the manual pages: one for loadgen, and one for each command.
+    Man(ManArgs),
     /// Start the targets and backends alone, for development.
     #[command(subcommand)]
     Lab(LabCommand),

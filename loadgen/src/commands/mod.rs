@@ -14,6 +14,7 @@ mod init;
 mod junit;
 mod lab;
 mod list;
+mod man;
 mod manager;
 mod measure;
 mod precision;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Init(args)) => init::run(&args),
         Some(Command::Schema) => schema::run(),
         Some(Command::Completions(args)) => completions::run(&args),
+        Some(Command::Man(args)) => man::run(&args),
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),

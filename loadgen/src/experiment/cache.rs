@@ -1,18 +1,17 @@
 //! Caches what runs find out about a machine for later runs, in files in the user's cache folder.
 
 use std::path::{Path, PathBuf};
-use std::{env, fs, io};
+use std::{fs, io};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sysinfo::System;
 
-/// Returns `loadgen/NAME` in the user's cache folder (XDG Base Directory Specification), or `None`
-/// if neither `XDG_CACHE_HOME` nor `HOME` is set.
+use crate::lab::user_cache;
+
+/// Returns the path of the file `NAME` in the user's cache, or `None` without a cache folder.
 pub(super) fn path(name: &str) -> Option<PathBuf> {
-    let set = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let cache = set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache")))?;
-    Some(cache.join("loadgen").join(name))
+    Some(user_cache()?.join("loadgen").join(name))
 }
 
 /// Returns the file's content, or the default value

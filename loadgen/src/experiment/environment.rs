@@ -41,9 +41,9 @@ pub fn environment(
     let containers = lab.and_then(Lab::containers);
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
-        // An installed project may lie in a repository that is not loadgen's.
+        // The user's cache may lie in a repository that is not loadgen's.
         git_commit: home
-            .filter(|home| !home.is_installed())
+            .filter(|home| !home.is_embedded())
             .and_then(|home| git_commit(home.root())),
         os: System::long_os_version().unwrap_or_default(),
         kernel: System::kernel_version().unwrap_or_default(),

@@ -34,9 +34,9 @@ pub struct Server {
 
 impl Subject {
     /// Selects the targets of the project that `named` lists, each by its name or, such as `shop@main`,
-    /// as it is at a ref of Git. An empty list selects the scenario's
-    /// targets or, if the scenario names no targets, the project's default targets, without those
-    /// that this machine cannot run.
+    /// as it is at a ref of Git. An empty list selects the scenario's targets or, if the scenario names
+    /// no targets, the default targets of a user's own project or a checkout, without those that this
+    /// machine cannot run.
     ///
     /// # Errors
     /// Fails if there is no project, or if a name or a ref is unknown or given twice.
@@ -48,6 +48,8 @@ impl Subject {
         let home = Home::find()?;
         let manifest = Manifest::of(&home)?;
         let names = match (named, scenario.targets.as_slice()) {
+            // The default targets of a project are its own; nobody chose the embedded lab.
+            ([], []) if home.is_embedded() => return Err(Home::none_here().into()),
             ([], []) => manifest.default_targets(),
             ([], own) => own.to_vec(),
             (named, _) => named.to_vec(),

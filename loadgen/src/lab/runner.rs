@@ -87,10 +87,9 @@ impl Runner {
         let Runtime::Podman { backends, .. } = options.runtime else {
             return Ok(Self::Process(Python::prepare(home, &**progress).await?));
         };
-        if home.is_installed() {
+        if home.is_embedded() {
             return Err(LabError::Podman {
-                what: "containers need a checkout of loadgen, but pip installed this loadgen"
-                    .to_owned(),
+                what: "containers of the lab's targets need a checkout of loadgen".to_owned(),
                 output: Vec::new(),
                 help: "run loadgen in a checkout, or name the checkout: LOADGEN_HOME=FOLDER"
                     .to_owned(),

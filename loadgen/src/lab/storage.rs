@@ -8,6 +8,8 @@ use std::{env, fs, io};
 
 use tempfile::TempDir;
 
+use super::user_cache::user_cache;
+
 /// A file system, described by Linux's name of the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filesystem {
@@ -59,9 +61,8 @@ pub fn folder(
     cache: Option<PathBuf>,
     may_be_used: impl Fn(&Path) -> bool,
 ) -> io::Result<TempDir> {
-    let xdg = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
-    let user = xdg.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")));
-    let usual = [Some(env::temp_dir()), cache, Some("/var/tmp".into()), user, Some("/tmp".into())];
+    let (temporary, user) = (Some(env::temp_dir()), user_cache());
+    let usual = [temporary, cache, Some("/var/tmp".into()), user, Some("/tmp".into())];
     let usual = usual.into_iter().flatten().filter(|place| may_be_used(place));
     folder_in(prefix, usual.collect())
 }

@@ -37,6 +37,7 @@ mod junit;
 mod lab;
 mod live;
 mod login;
+mod man;
 mod matrix;
 mod own_targets;
 mod precision;

@@ -4,26 +4,24 @@ use crate::analysis::{Compared, confounded, unlike};
 use crate::experiment::container_limits::record;
 use crate::experiment::experiments::find;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, LabError, Manifest};
+use crate::lab::{Home, Manifest};
 use crate::process::print;
 use crate::record::{DifferenceKind, DifferenceRecord, FEWEST_ROUNDS, ServerRecord};
 use crate::scenario::experiment::{Arm, Claim, Group, explain};
 use crate::text::count;
 
-/// Explains an experiment. Without a project, each name of a target is possible: an experiment for
-/// `--url` needs no project.
+/// Explains an experiment. Without a project of the user's, each name of a target is possible: an
+/// experiment for `--url` needs no project.
 pub(super) fn explained(name: &str) -> Result<Exit, Failure> {
-    let manifest = match Home::find() {
-        Err(LabError::NoProject { .. }) => None,
-        found => Some(Manifest::of(&found?)?),
-    };
-    let names = manifest.as_ref().map(Manifest::names);
+    let home = Home::find()?;
+    let manifest = Manifest::of(&home)?;
+    let names = (!home.is_embedded()).then(|| manifest.names());
     let experiment = find(name, names.as_deref())?;
     let mut out = explain(&experiment);
     for (index, group) in experiment.groups.iter().enumerate() {
         let claims =
             experiment.claims.iter().filter(|claim| claim.group == index).collect::<Vec<_>>();
-        out += &lint(group, &claims, manifest.as_ref());
+        out += &lint(group, &claims, &manifest);
     }
     print(&(out + "\n"))?;
     Ok(Exit::Done)
@@ -31,10 +29,10 @@ pub(super) fn explained(name: &str) -> Result<Exit, Failure> {
 
 /// Returns a line for each difference between the arms of a group, as far as the file and the
 /// manifest tell, and a line for each fact that spoils a comparison.
-fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String {
+fn lint(group: &Group, claims: &[&Claim], manifest: &Manifest) -> String {
     let servers = servers(group, manifest);
     let compared = group.arms.iter().zip(&servers).map(|(arm, server)| {
-        let target = manifest.and_then(|manifest| manifest.target(&arm.target).ok());
+        let target = manifest.target(&arm.target).ok();
         let limits = arm.limits.or(target.map(|it| it.entry.limits()).unwrap_or_default());
         let limits = record(limits).of_all(server.replicas.unwrap_or(1));
         let warmup_s = arm.warmup(false).as_secs_f64();
@@ -59,9 +57,9 @@ fn lint(group: &Group, claims: &[&Claim], manifest: Option<&Manifest>) -> String
 }
 
 /// Returns what the manifest declares about the target of each arm, without versions.
-fn servers(group: &Group, manifest: Option<&Manifest>) -> Vec<ServerRecord> {
+fn servers(group: &Group, manifest: &Manifest) -> Vec<ServerRecord> {
     let server = |arm: &Arm| {
-        let entry = &manifest?.target(&arm.target).ok()?.entry;
+        let entry = &manifest.target(&arm.target).ok()?.entry;
         Some(ServerRecord {
             framework: entry.framework.clone(),
             server: entry.server.clone(),

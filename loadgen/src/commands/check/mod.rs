@@ -9,7 +9,7 @@ use crate::cli::CheckArgs;
 use crate::experiment::experiments::{self, is_experiment};
 use crate::experiment::scenarios;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, LabError, Manifest};
+use crate::lab::{Home, Manifest};
 use crate::process::{print, say_failure};
 use crate::scenario::Scenario;
 use crate::scenario::explain::explain;
@@ -52,13 +52,16 @@ fn explained(name: &str) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// Checks that the project's manifest has the targets of a scenario. Checks nothing if there is no
-/// project: a scenario for `--url` needs no project.
+/// Checks that the project's manifest has the targets of a scenario. Checks nothing without a project of
+/// the user's: a scenario for `--url` needs no project.
 fn known_targets(scenario: Scenario) -> Result<Scenario, Failure> {
-    let home = match Home::find() {
-        Err(LabError::NoProject { .. }) => return Ok(scenario),
-        found => found?,
-    };
+    if scenario.targets.is_empty() {
+        return Ok(scenario);
+    }
+    let home = Home::find()?;
+    if home.is_embedded() {
+        return Ok(scenario);
+    }
     let manifest = Manifest::of(&home)?;
     for target in &scenario.targets {
         manifest.target(target)?;

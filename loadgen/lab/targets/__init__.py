@@ -1,0 +1,1 @@
+../../../targets/__init__.py

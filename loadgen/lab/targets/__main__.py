@@ -1,0 +1,1 @@
+../../../targets/__main__.py

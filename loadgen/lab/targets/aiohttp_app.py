@@ -1,0 +1,1 @@
+../../../targets/aiohttp_app.py

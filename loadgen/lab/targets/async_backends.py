@@ -1,0 +1,1 @@
+../../../targets/async_backends.py

@@ -1,0 +1,1 @@
+../../../../targets/auth/go.mod

@@ -1,0 +1,1 @@
+../../../../targets/auth/main.go

@@ -1,0 +1,1 @@
+../../../../targets/echo/main.go

@@ -1,0 +1,1 @@
+../../../../targets/express/items.js

@@ -1,0 +1,1 @@
+../../../targets/falcon_app.py

@@ -1,0 +1,1 @@
+../../../targets/fastapi_app.py

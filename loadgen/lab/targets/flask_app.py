@@ -1,0 +1,1 @@
+../../../targets/flask_app.py

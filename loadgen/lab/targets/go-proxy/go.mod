@@ -1,0 +1,1 @@
+../../../../targets/go-proxy/go.mod

@@ -1,0 +1,1 @@
+../../../../targets/go-proxy/main.go

@@ -1,0 +1,1 @@
+../../../targets/grpc_app.py

@@ -1,0 +1,1 @@
+../../../../../../../../targets/http4s/src/main/scala/fs2/SocketsWithBacklog.scala

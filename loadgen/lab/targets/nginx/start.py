@@ -1,0 +1,1 @@
+../../../../targets/nginx/start.py

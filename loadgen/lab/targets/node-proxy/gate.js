@@ -1,0 +1,1 @@
+../../../../targets/node-proxy/gate.js

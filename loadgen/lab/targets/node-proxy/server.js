@@ -1,0 +1,1 @@
+../../../../targets/node-proxy/server.js

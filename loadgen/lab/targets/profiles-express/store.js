@@ -1,0 +1,1 @@
+../../../../targets/profiles-express/store.js

@@ -1,0 +1,1 @@
+../../../targets/profiles_async_stores.py

@@ -1,0 +1,1 @@
+../../../targets/profiles_http_server.py

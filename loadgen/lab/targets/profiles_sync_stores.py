@@ -1,0 +1,1 @@
+../../../targets/profiles_sync_stores.py

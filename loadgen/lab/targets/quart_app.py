@@ -1,0 +1,1 @@
+../../../targets/quart_app.py

@@ -1,0 +1,1 @@
+../../../targets/sanic_app.py

@@ -1,0 +1,1 @@
+../../../targets/sync_backends.py

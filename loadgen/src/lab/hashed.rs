@@ -1,0 +1,152 @@
+//! Folders that are named after a hash of their content: `NAME-HASH/`.
+//!
+//! `NAME.lock` is held by the one process that makes a folder of this name, or removes folders.
+//! `NAME-HASH.lock` is held, shared, by each process that uses the folder.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use sha2::{Digest, Sha256};
+
+use super::error::LabError;
+use super::lock::Lock;
+
+/// Number of hexadecimal digits of the hash in a folder's name.
+const DIGITS: usize = 16;
+
+/// Returns the folder in `parent` for the content with this digest.
+pub(super) fn folder(parent: &Path, name: &str, digest: Sha256) -> PathBuf {
+    let digits: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    parent.join(format!("{name}-{}", &digits[..DIGITS]))
+}
+
+/// Returns the path of the lock that the process holds that makes a folder, or removes folders.
+pub(super) fn lock_of_maker(parent: &Path, name: &str) -> PathBuf {
+    parent.join(format!("{name}.lock"))
+}
+
+/// Returns the folder's name while it is incomplete.
+pub(super) fn partial(parent: &Path, name: &str) -> PathBuf {
+    parent.join(format!("{name}.partial"))
+}
+
+/// Marks a folder as used: no process removes the folder before the lock is dropped. The caller must
+/// hold the maker's lock.
+pub(super) fn use_folder(folder: &Path) -> Result<Lock, LabError> {
+    let path = lock_of_users(folder);
+    // Only the holder of the maker's lock may hold this lock exclusively, so it is free.
+    let lock = Lock::shared(&path)?
+        .ok_or(std::io::ErrorKind::WouldBlock.into())
+        .map_err(LabError::file("lock", &path))?;
+    lock.note_use().map_err(LabError::file("write", &path))?;
+    Ok(lock)
+}
+
+/// Removes the other folders of this name that no process uses or has used for the time `unused_for`.
+/// The caller must hold the maker's lock.
+pub(super) fn remove_others(
+    parent: &Path,
+    name: &str,
+    current: &Path,
+    unused_for: Duration,
+) -> Result<(), LabError> {
+    for entry in fs::read_dir(parent).map_err(LabError::file("read", parent))?.flatten() {
+        let (path, file_name) = (entry.path(), entry.file_name());
+        if path == current || !is_of(name, &file_name.to_string_lossy()) {
+            continue;
+        }
+        let lock = lock_of_users(&path);
+        if !is_older(&lock, unused_for) {
+            continue;
+        }
+        let Some(_unused) = Lock::attempt(&lock)? else { continue };
+        // A folder that is only half removed must not have the name of a complete folder.
+        let partial = partial(parent, name);
+        remove(&partial)?;
+        fs::rename(&path, &partial).map_err(LabError::file("remove", &path))?;
+        remove(&partial)?;
+        let _ = fs::remove_file(lock);
+    }
+    Ok(())
+}
+
+/// Removes a folder, if it exists.
+pub(super) fn remove(folder: &Path) -> Result<(), LabError> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(LabError::file("remove", folder)(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the path of the lock that each process holds, shared, while it uses `folder`.
+fn lock_of_users(folder: &Path) -> PathBuf {
+    let mut path = folder.as_os_str().to_owned();
+    path.push(".lock");
+    path.into()
+}
+
+/// Whether a file was last modified at least `age` ago. True for a file that is missing.
+fn is_older(file: &Path, age: Duration) -> bool {
+    let modified = fs::metadata(file).and_then(|found| found.modified());
+    // A time in the future is the fault of a clock.
+    let since = |time| SystemTime::now().duration_since(time).unwrap_or_default();
+    modified.map_or(true, |time| since(time) >= age)
+}
+
+/// Whether a file has the name of a folder for `name`: `fastapi-granian` is none for `fastapi`.
+fn is_of(name: &str, file_name: &str) -> bool {
+    let hash = file_name.strip_prefix(name).and_then(|rest| rest.strip_prefix('-'));
+    hash.is_some_and(|hash| {
+        hash.len() == DIGITS && hash.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates folders of `NAME` for four hashes and a folder of `NAME-go`, with the third in use.
+    /// Returns the names that [`remove_others`] leaves beside the first, before and after the end of
+    /// that use.
+    fn left(unused_for: Duration) -> [Vec<String>; 2] {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: &str| place.path().join(name);
+        let hashed = |name: &str, digit: &str| format!("{name}-{}", digit.repeat(DIGITS));
+        for folder in [hashed("echo", "a"), hashed("echo", "b"), hashed("echo", "c")] {
+            fs::create_dir_all(path(&folder).join("inside")).unwrap();
+        }
+        fs::create_dir_all(path(&hashed("echo-go", "0"))).unwrap();
+        drop(use_folder(&path(&hashed("echo", "b"))).unwrap());
+        let used = use_folder(&path(&hashed("echo", "c"))).unwrap();
+        let left = || {
+            let current = path(&hashed("echo", "a"));
+            remove_others(place.path(), "echo", &current, unused_for).unwrap();
+            let names = fs::read_dir(&place).unwrap().map(|entry| entry.unwrap().file_name());
+            let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+            names.sort();
+            names
+        };
+        let before = left();
+        drop(used);
+        [before, left()]
+    }
+
+    #[test]
+    fn other_folders_are_removed_when_no_process_uses_them() {
+        let [a, c] = ["a", "c"].map(|digit| format!("echo-{}", digit.repeat(DIGITS)));
+        let (lock, other) = (format!("{c}.lock"), format!("echo-go-{}", "0".repeat(DIGITS)));
+        let [before, after] = left(Duration::ZERO);
+        assert_eq!(before, [a.clone(), c, lock, other.clone()]);
+        assert_eq!(after, [a, other]);
+    }
+
+    #[test]
+    fn folders_that_were_used_lately_are_kept() {
+        let [before, after] = left(Duration::from_secs(3600));
+        assert_eq!(before.len(), 6);
+        assert_eq!(after, before);
+    }
+}

@@ -1,1 +1,0 @@
-../../../../../targets/aiohttp_app.py

@@ -1,1 +1,0 @@
-../../../../../targets/aiohttp_worker.py

@@ -1,1 +1,0 @@
-../../../../../targets/async_backends.py

@@ -1,1 +1,0 @@
-../../../../../../targets/auth/main.go

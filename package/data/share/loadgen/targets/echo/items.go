@@ -1,1 +1,0 @@
-../../../../../../targets/echo/items.go

@@ -1,1 +1,0 @@
-../../../../../../targets/express/backends.js

@@ -1,1 +1,0 @@
-../../../../../../targets/express/server.js

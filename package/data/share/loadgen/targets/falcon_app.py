@@ -1,1 +1,0 @@
-../../../../../targets/falcon_app.py

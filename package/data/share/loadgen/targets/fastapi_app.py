@@ -1,1 +1,0 @@
-../../../../../targets/fastapi_app.py

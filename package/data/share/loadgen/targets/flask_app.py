@@ -1,1 +1,0 @@
-../../../../../targets/flask_app.py

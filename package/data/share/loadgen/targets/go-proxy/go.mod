@@ -1,1 +1,0 @@
-../../../../../../targets/go-proxy/go.mod

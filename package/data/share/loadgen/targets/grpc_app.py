@@ -1,1 +1,0 @@
-../../../../../targets/grpc_app.py

@@ -1,1 +1,0 @@
-../../../../../../../../../../targets/http4s/src/main/scala/loadgen/Item.scala

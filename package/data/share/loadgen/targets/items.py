@@ -1,1 +1,0 @@
-../../../../../targets/items.py

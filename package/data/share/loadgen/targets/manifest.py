@@ -1,1 +1,0 @@
-../../../../../targets/manifest.py

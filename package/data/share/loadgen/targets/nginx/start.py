@@ -1,1 +1,0 @@
-../../../../../../targets/nginx/start.py

@@ -1,1 +1,0 @@
-../../../../../../targets/node-proxy/gate.js

@@ -1,1 +1,0 @@
-../../../../../../targets/profiles-express/server.js

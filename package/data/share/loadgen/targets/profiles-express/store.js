@@ -1,1 +1,0 @@
-../../../../../../targets/profiles-express/store.js

@@ -1,1 +1,0 @@
-../../../../../targets/profiles_couchbase.py

@@ -1,1 +1,0 @@
-../../../../../targets/profiles_fastapi.py

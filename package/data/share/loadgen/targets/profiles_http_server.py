@@ -1,1 +1,0 @@
-../../../../../targets/profiles_http_server.py

@@ -1,1 +1,0 @@
-../../../../../targets/profiles_sync_stores.py

@@ -1,1 +1,0 @@
-../../../../../targets/quart_app.py

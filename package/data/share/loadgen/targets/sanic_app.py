@@ -1,1 +1,0 @@
-../../../../../targets/sanic_app.py

@@ -1,1 +1,0 @@
-../../../../../targets/schema.sql

@@ -1,1 +1,0 @@
-../../../../../targets/settings.py

@@ -1,1 +1,0 @@
-../../../../../targets/stream.py

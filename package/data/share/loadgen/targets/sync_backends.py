@@ -1,1 +1,0 @@
-../../../../../targets/sync_backends.py
