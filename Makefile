@@ -98,9 +98,11 @@ test-wheel: build $(PYTHON) ## Install loadgen as a wheel with its targets, and 
 	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
 # Without a network: zizmor then cannot look up the versions of actions, nor find known faults in them.
-lint-workflows: | $(UV) ## Check the workflows of GitHub Actions
+lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the action, and the job for GitLab
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
-	$(WORKFLOWS) zizmor --offline --quiet .github/workflows
+	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.gitlab-ci action/gitlab.yml
+	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml
 
 docs: $(PYTHON) ## Build the site of docs/ in site/, and check its links
 	$(UV) run --frozen --isolated --only-group docs -- zensical build --clean --strict

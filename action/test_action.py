@@ -1,9 +1,12 @@
 """Tests the steps of the GitHub Action as a runner runs them: in a repository whose server becomes slower by 10 %."""
 
+import hashlib
 import json
 import os
+import platform
 import subprocess
 import sys
+import tarfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -203,6 +206,40 @@ def test_a_job_that_may_not_write_comments_does_not_fail(tmp_path: Path) -> None
     assert (done.returncode, len(comments)) == (0, 100)
     assert "the token may not write one (403" in done.stdout
     assert "no pull or merge request" in step("comment.py", tmp_path).stdout
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_released_binary_is_installed_if_its_checksum_fits(tmp_path: Path, is_whole: bool) -> None:
+    name = f"loadgen-0.1.0-{platform.machine()}-unknown-linux-musl"
+    release = tmp_path / "v0.1.0"
+    (release / name).mkdir(parents=True)
+    program = release / name / "loadgen"
+    program.write_text("#!/bin/sh\necho loadgen 0.1.0\n")
+    program.chmod(0o755)
+    with tarfile.open(release / f"{name}.tar.gz", "w:gz") as archive:
+        archive.add(release / name, arcname=name)
+    content = (release / f"{name}.tar.gz").read_bytes()
+    digest = hashlib.sha256(content if is_whole else b"another file").hexdigest()
+    (release / "SHA256SUMS").write_text(f"{digest}  {name}.tar.gz\n")
+    path = tmp_path / "path"
+    done = subprocess.run(
+        [ACTION / "install.sh"],
+        env={
+            "PATH": "/usr/bin:/bin",
+            "RUNNER_TEMP": str(tmp_path),
+            "GITHUB_PATH": str(path),
+            "LOADGEN_VERSION": "v0.1.0",
+            "LOADGEN_RELEASES": tmp_path.as_uri(),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode == 0) == is_whole, done.stderr
+    assert path.exists() == is_whole
+    if is_whole:
+        assert done.stdout.endswith("loadgen 0.1.0\n")
+        assert (Path(path.read_text().strip()) / "loadgen").is_file()
 
 
 def test_the_steps_of_the_action_are_those_tested() -> None:
