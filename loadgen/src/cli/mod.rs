@@ -161,7 +161,7 @@ pub struct RunArgs {
     /// Load two targets at the same time, on the same CPUs, so that what slows the machine slows both
     /// alike. Shows differences of a few percent, but no latencies of a server alone. Further targets
     /// are each measured with the first one.
-    #[arg(long, conflicts_with_all = ["url", "urls", "workers", "iterations", "replicas", "fail_fast"])]
+    #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast"])]
     pub duet: bool,
     /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet or --precision; 1
     /// for a single server at --url without --aa and with a single number of users].

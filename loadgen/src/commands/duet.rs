@@ -1,6 +1,7 @@
 //! Checks whether a job can be measured as duets.
 
 use crate::experiment::job::Job;
+use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::lab::Runtime;
 use crate::scenario::Until;
@@ -20,6 +21,12 @@ pub(super) fn check(job: &Job) -> Result<(), Failure> {
         return refused(
             "loads both targets from one process, not from workers on other hosts",
             "leave out --duet, or use `loadgen run`",
+        );
+    }
+    if let Subject::Running(_) = job.subject {
+        return refused(
+            "starts both targets afresh in each round, but a server at a URL runs already",
+            "name targets: --target NAME,NAME; `loadgen init --targets` names servers of your own",
         );
     }
     if job.contenders.len() < 2 {

@@ -98,6 +98,7 @@ fn what_cannot_be_a_duet_is_refused() {
         (&["-s=direct", two, "--workers=2"], "cannot be used with"),
         (&["-s=direct", "--url=http://127.0.0.1:1"], "cannot be used with"),
         (&["-s=direct", two, "--fail-fast"], "cannot be used with"),
+        (&["http://127.0.0.1:1/a", "http://127.0.0.1:1/b"], "a server at a URL runs already"),
     ] {
         let finished = project.run(&[arguments, &["--duet"]].concat());
         assert_eq!(finished.code, Some(2), "{}", finished.said());
