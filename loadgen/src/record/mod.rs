@@ -13,6 +13,7 @@ mod flow;
 mod json;
 mod load;
 mod over_rounds;
+mod percentile;
 mod proof;
 mod round;
 mod run;
@@ -30,7 +31,7 @@ pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     SearchRecord, TrialRecord,
 };
-pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, Test};
+pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, LatencyPair, Pair, Placing, RankedBy, Test};
 pub use connections::ConnectionsRecord;
 pub use degraded::{Degraded, LossRecord};
 pub use environment::{Environment, FilesystemRecord, LimitsRecord};
@@ -44,6 +45,7 @@ pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use proof::{Claimed, ProofRecord};
 pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
+pub use percentile::Percentile;
 pub use run::{Calibration, NoiseFloor, RunRecord, SCHEMA, StoppedEarly};
 pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,

@@ -1,6 +1,6 @@
 //! Compares the targets of a run.
 
-use crate::analysis::{Cell, compare, rates, requests_per_cpu_s, speeds};
+use crate::analysis::{Cell, by_percentile, compare, rates, requests_per_cpu_s, speeds};
 use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
@@ -26,7 +26,8 @@ pub(super) fn of(job: &Job, load: &LoadRecord, targets: &[TargetRecord]) -> Opti
         Model::Open(_) => compared
             .by_speed(&each(&ranked, |rounds| speeds(rounds, load)))
             .with_cpu(&each(&ranked, |rounds| requests_per_cpu_s(rounds, load))),
-    };
+    }
+    .with_latencies(&each(&ranked, |rounds| by_percentile(rounds, load)));
     comparison.unranked.extend(bound.into_iter().map(|target| target.name.clone()));
     Some(match job.aa {
         true => comparison.of_one_server(),

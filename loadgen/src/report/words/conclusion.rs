@@ -2,6 +2,7 @@
 //! rounds would settle them.
 
 use super::curves::curves;
+use super::latencies;
 use super::matrix::scaling;
 use super::ratio::{times, what_it_takes};
 use crate::record::{
@@ -9,13 +10,18 @@ use crate::record::{
     TargetRecord,
 };
 
-/// Compares each pair of neighbours in the ranking, also by CPU. Then describes how targets scale,
+/// Compares each pair of neighbours in the ranking, also by CPU and by the latencies. Then describes how targets scale,
 /// targets without a round of full length and load, and the noise floor.
 pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else { return nothing_whole(record) };
     let pairs = neighbours(record, comparison);
     let mut out = conclude(&pairs, &comparison.scaling, comparison);
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
+    let by_latency = by_latency(record, comparison);
+    let differs = pairs.iter().any(|pair| pair.shown) || !by_latency.is_empty();
+    out.extend(by_latency);
+    let ranked: Vec<&str> = comparison.ranking.iter().map(|it| it.target.as_str()).collect();
+    out.extend(latencies::lacking(comparison, &ranked, str::to_owned));
     out.extend(scaling(record));
     out.extend(curves(&record.scaling));
     let short = |(name, lack): (&String, &Lack)| match lack {
@@ -24,7 +30,7 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     };
     out.extend(comparison.lacking.iter().filter_map(short));
     if let Some(percent) = comparison.noise_floor_percent {
-        out.push(noise_floor(percent, pairs.iter().any(|pair| pair.shown)));
+        out.push(noise_floor(percent, differs));
     }
     if let Some(known) = &record.noise_floor {
         let NoiseFloor { percent, scenario, target, started } = known;
@@ -71,6 +77,13 @@ fn of_cpu(pair: &Pair) -> Option<String> {
     }
     let [ratio, low, high] = times([1.0 / ratio, 1.0 / high, 1.0 / low]);
     Some(format!("{better} needs {ratio} times the CPU time of {worse} per request ({low}–{high})"))
+}
+
+/// Compares the latencies of each two neighbours in the ranking that differ by them.
+fn by_latency(record: &RunRecord, comparison: &Comparison) -> Vec<String> {
+    let two = neighbouring(record, comparison).into_iter();
+    two.filter_map(|(one, other)| latencies::sentence(comparison, [one, other], [one, other]))
+        .collect()
 }
 
 /// Describes the noise of the machine, as measured by comparing a server with itself.

@@ -16,6 +16,7 @@ pub(super) mod first_byte;
 pub(super) mod flows;
 pub(super) mod headline;
 pub(super) mod interval;
+pub(super) mod latencies;
 pub(super) mod matrix;
 pub(super) mod postgres;
 pub(super) mod proofs;
