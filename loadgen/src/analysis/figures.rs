@@ -1,9 +1,9 @@
 //! Extracts the figures by which targets are compared: one figure for each whole round, by the
 //! round's number. A round is whole if it ran to its planned end under its planned load.
 
-use super::compare::ByRound;
+use super::compare::{ByPercentile, ByRound};
 use super::offered_rate::OfferedRate;
-use crate::record::{Lack, LoadRecord, RoundRecord};
+use crate::record::{Lack, LoadRecord, Percentile, RoundRecord};
 
 /// Returns the rate of expected answers in each whole round, in requests/s, by which targets are
 /// ranked in the closed model.
@@ -23,6 +23,19 @@ pub fn speeds(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack
     at_the_rate(rounds, load, |round| Some(1e6 / round.total.latency_us.p50? as f64))
 }
 
+/// Returns one over each latency percentile in s, by percentile. A percentile has an error instead
+/// if no round ran to its planned end under its planned load, or if such a round did not carry the
+/// requested rate, has too many failures, or has too few answers for the percentile.
+#[must_use]
+pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile {
+    let figures = |percentile: Percentile| {
+        at_the_rate(rounds, load, |round| {
+            Some(1e6 / percentile.of(&round.total.latency_us)? as f64)
+        })
+    };
+    Percentile::ALL.map(|percentile| (percentile, figures(percentile))).into()
+}
+
 /// Returns the expected answers per second of the target's CPU time, for each round. The result is
 /// empty if no round ran to its planned end under its planned load, or if such a round did not
 /// carry the requested rate, has too many failures, or has no known CPU time.
@@ -36,8 +49,8 @@ pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> ByRound 
 /// more failures, the latencies of the other requests are not those of the requested load.
 const FAILED: f64 = 0.01;
 
-/// Returns `figure` of each whole round if all whole rounds carried the requested rate with few
-/// enough failures; otherwise the reason why the target has no figure to compare.
+/// Returns `figure` of each whole round if all whole rounds carried the requested rate (if any)
+/// with few enough failures; otherwise the reason why the target has no figure to compare.
 fn at_the_rate(
     rounds: &[RoundRecord],
     load: &LoadRecord,

@@ -36,12 +36,12 @@ pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, Uncertain, compare_capacities, curve, judge, knee,
     uncertain, wide_percent,
 };
-pub use compare::{ByRound, Cell, compare, compare_in_stages};
+pub use compare::{ByPercentile, ByRound, Cell, compare, compare_in_stages};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::{commits, differences, same_commits};
 pub use duet::compare_duets;
 pub use fairness::{Compared, confounded, unlike};
-pub use figures::{rates, requests_per_cpu_s, speeds};
+pub use figures::{by_percentile, rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};
 pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::percentile::Percentile;
+
 /// Least number of rounds for which a difference is claimed. If the noise is normal, two rounds are
 /// enough for Student's t. But fewer than five rounds cannot show whether the noise is normal, and
 /// their confidence intervals are so wide that they say little.
@@ -31,6 +33,10 @@ pub struct Comparison {
     /// capacities and, without duets, in the closed model, because CPU times are comparable only at an
     /// equal rate.
     pub cpu_pairs: Vec<Pair>,
+    /// Pairs compared by each latency percentile. Without the median in the open model, where
+    /// `pairs` has it. Empty for capacities, and in records of earlier versions.
+    #[serde(default)]
+    pub latency_pairs: Vec<LatencyPair>,
     /// Pairs of a target with itself: with most and fewest server workers, and with most and fewest
     /// users. Empty if the run has only one number of server workers and of users.
     pub scaling: Vec<Pair>,
@@ -45,6 +51,10 @@ pub struct Comparison {
     /// earlier versions.
     #[serde(default)]
     pub lacking: BTreeMap<String, Lack>,
+    /// Reason why a target is not compared by a latency percentile, by the target's name. Empty for
+    /// capacities, and in records of earlier versions.
+    #[serde(default)]
+    pub latency_lacking: BTreeMap<String, BTreeMap<Percentile, Lack>>,
 }
 
 /// Reason why a target has no figure to compare.
@@ -69,7 +79,7 @@ pub enum Lack {
     /// The network limited the rate.
     #[error("has a rate that the network limited")]
     LimitedByNetwork,
-    /// A round has too few expected answers for a median.
+    /// A round has too few expected answers for a median, or for the percentile concerned.
     #[error("has a round with too few expected responses for a median")]
     TooFewAnswers,
     /// The search found only a bound of the capacity.
@@ -125,7 +135,8 @@ pub struct Placing {
 pub struct Pair {
     /// Name of the better target, which has the higher rate of expected answers or the higher
     /// capacity; in the open model, the lower median latency; in `cpu_pairs`, the lower CPU time
-    /// per answer. The difference may be chance: see `shown`.
+    /// per answer; in `latency_pairs`, the lower percentile. The difference may be chance: see
+    /// `shown`.
     pub better: String,
     /// Name of the other target.
     pub worse: String,
@@ -147,8 +158,8 @@ pub struct Pair {
     /// p-value of the test, for this pair alone; `None` with fewer than five rounds or without a
     /// ratio.
     pub p_value: Option<f64>,
-    /// p-value after Holm's correction over all pairs of the comparison; `None` where `p_value` is
-    /// `None`.
+    /// p-value after Holm's correction over all pairs of the comparison, of which those by latency
+    /// percentiles are a family of their own; `None` where `p_value` is `None`.
     pub p_holm: Option<f64>,
     /// Whether the difference is more than chance: `p_holm` is below 0.05. The interval
     /// `confidence_95` then excludes 1.
@@ -157,6 +168,16 @@ pub struct Pair {
     /// measured rounds suffice. `None` where `p_value` is `None`, and where more than 1,000 rounds
     /// are needed in all.
     pub more_rounds_for_5_percent: Option<u32>,
+}
+
+/// Comparison of two targets by a latency percentile.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LatencyPair {
+    /// The compared percentile of the latency, from the planned send of a request.
+    pub percentile: Percentile,
+    /// The comparison.
+    #[serde(flatten)]
+    pub pair: Pair,
 }
 
 impl Comparison {
@@ -178,10 +199,27 @@ impl Comparison {
     pub fn cpu_pair(&self, one: &str, other: &str) -> Option<&Pair> {
         find(&self.cpu_pairs, one, other)
     }
+
+    /// Returns the pair of these two targets compared by a latency percentile, in either order. In
+    /// the open model, the pair of the medians is that of the ranking.
+    #[must_use]
+    pub fn latency_pair(&self, percentile: Percentile, one: &str, other: &str) -> Option<&Pair> {
+        if percentile == Percentile::P50 && self.ranked_by == RankedBy::Speed {
+            return self.pair(one, other);
+        }
+        let of = self.latency_pairs.iter().filter(|it| it.percentile == percentile);
+        of.map(|it| &it.pair).find(|pair| pair.is_of(one, other))
+    }
+}
+
+impl Pair {
+    /// Returns whether the pair compares these two targets.
+    #[must_use]
+    pub fn is_of(&self, one: &str, other: &str) -> bool {
+        [(one, other), (other, one)].contains(&(&*self.better, &*self.worse))
+    }
 }
 
 fn find<'a>(pairs: &'a [Pair], one: &str, other: &str) -> Option<&'a Pair> {
-    pairs.iter().find(|pair| {
-        [(one, other), (other, one)].contains(&(pair.better.as_str(), pair.worse.as_str()))
-    })
+    pairs.iter().find(|pair| pair.is_of(one, other))
 }

@@ -16,6 +16,7 @@ mod git;
 mod json;
 mod load;
 mod over_rounds;
+mod percentile;
 mod precision;
 mod proof;
 mod round;
@@ -34,7 +35,7 @@ pub use capacity::{
     Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
     SearchRecord, TrialRecord,
 };
-pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, Pair, Placing, RankedBy, Test};
+pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, LatencyPair, Pair, Placing, RankedBy, Test};
 pub use connections::ConnectionsRecord;
 pub use degraded::{Degraded, LossRecord};
 pub use duet::{DuetPair, DuetRecord, NoRates, PartnerRecord};
@@ -49,6 +50,7 @@ pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
+pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use proof::{Claimed, ProofRecord};
 pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};

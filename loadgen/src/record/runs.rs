@@ -158,7 +158,8 @@ impl RunsRecord {
 
     /// Returns the results of the same target in the first run; `None` if the first run lacks the
     /// target.
-    fn in_first(&self, later: &ComparedTarget) -> Option<&ComparedTarget> {
+    #[must_use]
+    pub fn in_first(&self, later: &ComparedTarget) -> Option<&ComparedTarget> {
         self.targets.iter().find(|one| one.target == later.target && !self.is_later(one))
     }
 

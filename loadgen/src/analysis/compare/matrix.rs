@@ -40,6 +40,7 @@ impl Comparison {
         self.scaling.sort_by_key(place);
         self.pairs.retain(are_rivals);
         self.cpu_pairs.retain(are_rivals);
+        self.latency_pairs.retain(|it| are_rivals(&it.pair));
         self.corrected()
     }
 }

@@ -1,14 +1,18 @@
 //! Compares targets: ranks them, and tests the difference of each two of them.
 
+mod correction;
 mod duets;
+mod latencies;
 mod matrix;
+#[cfg(test)]
+mod simulations;
 
 use std::collections::BTreeMap;
 
+pub use latencies::ByPercentile;
 pub use matrix::Cell;
 
-use super::statistics::LEVEL;
-use crate::analysis::statistics::{Sample, holm, rounds_needed};
+use crate::analysis::statistics::Sample;
 use crate::record::FEWEST_ROUNDS;
 use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
 
@@ -54,6 +58,7 @@ fn compare_with(test: Test, rates: &[(String, ByRound)], stages: &[u32]) -> Comp
         stages: stages.to_vec(),
         pairs: test.pairs(&named(&ranked), stages),
         cpu_pairs: Vec::new(),
+        latency_pairs: Vec::new(),
         scaling: Vec::new(),
         ranking: ranked
             .into_iter()
@@ -61,6 +66,7 @@ fn compare_with(test: Test, rates: &[(String, ByRound)], stages: &[u32]) -> Comp
             .map(|(placing, _)| placing)
             .collect(),
         noise_floor_percent: None,
+        latency_lacking: BTreeMap::new(),
         lacking: unranked.iter().map(|name| (name.clone(), Lack::NoWholeRound)).collect(),
         unranked,
     };
@@ -135,6 +141,7 @@ impl Comparison {
     pub fn only(mut self, are_compared: impl Fn(&Pair) -> bool) -> Self {
         self.pairs.retain(&are_compared);
         self.cpu_pairs.retain(&are_compared);
+        self.latency_pairs.retain(|it| are_compared(&it.pair));
         self.corrected()
     }
 
@@ -148,24 +155,6 @@ impl Comparison {
         thriftiest.sort_by(|(_, a), (_, b)| mean(b).total_cmp(&mean(a)));
         let cpu_pairs = self.test.pairs(&thriftiest, &self.stages);
         Self { cpu_pairs, ..self }.corrected()
-    }
-
-    /// Applies Holm's correction to the p-values of all pairs together, whether the pairs compare
-    /// rates, CPU time or scaling. Also computes the number of further rounds that each pair needs.
-    fn corrected(mut self) -> Self {
-        let all = self.pairs.iter_mut().chain(&mut self.cpu_pairs).chain(&mut self.scaling);
-        let mut tested: Vec<(f64, &mut Pair)> =
-            all.filter_map(|pair| Some((pair.p_value?, pair))).collect();
-        let adjusted = holm(&tested.iter().map(|(p, _)| *p).collect::<Vec<_>>());
-        // The smallest p-value has to pass this level.
-        let level = LEVEL / tested.len().max(1) as f64;
-        for ((_, pair), p_holm) in tested.iter_mut().zip(adjusted) {
-            pair.p_holm = Some(p_holm);
-            pair.shown = p_holm < LEVEL;
-            let needed = pair.sample().and_then(|sample| rounds_needed(&sample, level));
-            pair.more_rounds_for_5_percent = needed.map(|n| n.saturating_sub(pair.rounds));
-        }
-        self
     }
 }
 
@@ -185,14 +174,6 @@ fn staged(figures: &ByRound, stages: &[u32]) -> Option<Sample> {
     let logarithms: Vec<f64> = figures.values().map(|figure| figure.ln()).collect();
     let until = |end: &u32| figures.range(..=*end).count();
     Sample::in_stages(&logarithms, &stages.iter().map(until).collect::<Vec<_>>())
-}
-
-impl Pair {
-    /// Restores the sample of the ratio's logarithms from the confidence interval of the pair;
-    /// `None` without an interval.
-    pub(super) fn sample(&self) -> Option<Sample> {
-        Sample::of_interval(self.rounds, self.freedom?, self.confidence_95?)
-    }
 }
 
 impl Test {

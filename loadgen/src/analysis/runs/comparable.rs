@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::unlike::Leaves;
-use crate::analysis::compare::ByRound;
-use crate::analysis::figures::{rates, requests_per_cpu_s, speeds};
+use crate::analysis::compare::{ByPercentile, ByRound};
+use crate::analysis::figures::{by_percentile, rates, requests_per_cpu_s, speeds};
 use crate::record::{
     Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, ConnectionsRecord,
     FailedBy, Lack, RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict,
@@ -36,6 +36,9 @@ pub(super) struct Measured {
     /// reason why the speed is missing.
     pub speeds: Result<ByRound, Lack>,
     /// Expected answers per second of the target's CPU time, by the number of the round, for the
+    /// One over each latency percentile in s, by the number of the round; empty for a capacity
+    /// search.
+    pub latencies: ByPercentile,
     /// open model; empty if unknown.
     pub per_cpu_s: ByRound,
     /// Party other than the target that limited the rate, which is then not compared; `None` if no
@@ -143,6 +146,7 @@ impl Measured {
             rates: rates(&record.rounds),
             speeds: speeds(&record.rounds, &all.load),
             per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load),
+            latencies: by_percentile(&record.rounds, &all.load),
             limited: limited(record, all),
             transport: record.transport.clone(),
             versions: versions(record.rounds.iter().map(|round| round.connections.as_ref())),
@@ -168,6 +172,7 @@ impl Measured {
             rates: record.found_per_s(),
             speeds: Err(Lack::OnlyABound),
             per_cpu_s: ByRound::new(),
+            latencies: ByPercentile::new(),
             limited: None,
             transport: record.transport.clone(),
             versions: versions(std::iter::once(record.connections.as_ref())),

@@ -187,7 +187,8 @@ fn comparison(all: &[&Measured], first: &Comparable, sent_unlike: &[SentUnlike])
             .by_speed(&each(all, |it| it.speeds.clone()))
             .with_cpu(&each(all, |it| it.per_cpu_s.clone())),
         RankedBy::Capacity => compared.by_capacity(),
-    };
+    }
+    .with_latencies(&each(all, |it| it.latencies.clone()));
     let limited: BTreeMap<String, Lack> =
         all.iter().filter_map(|it| Some((it.target.name.clone(), it.limited?))).collect();
     let is_its_own =

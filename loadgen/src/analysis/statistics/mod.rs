@@ -12,10 +12,10 @@ mod order;
 mod power;
 mod sample;
 #[cfg(test)]
-mod simulations;
+pub(in crate::analysis) mod simulations;
 mod stages;
 
-pub use holm::holm;
+pub use holm::{Family, holm, levels};
 pub use order::order;
 pub use power::{rounds_needed, rounds_to_exclude};
 pub use sample::{Sample, mean_95};

@@ -16,39 +16,41 @@ use crate::record::FEWEST_ROUNDS;
 /// of the machine took up to half of its CPU time for some of the rounds: such a drift is common to
 /// all targets.
 #[derive(Debug, Clone, Copy)]
-struct Noise {
+pub(in crate::analysis) struct Noise {
     /// Standard deviation of the lognormal noise that each measurement has independently of the
     /// others.
-    own: f64,
+    pub own: f64,
     /// Standard deviation of the change in the machine's speed from one measurement to the next.
-    drift: f64,
+    pub drift: f64,
     /// Share of measurements (0 to 1) that a disturbance slows.
-    outliers: f64,
+    pub outliers: f64,
     /// Mean logarithm of the slowdown of a disturbed measurement; the logarithms are exponentially
     /// distributed.
-    outlier: f64,
+    pub outlier: f64,
     /// Advantage of each place in a round over the place before it, such as that of a machine that warms
     /// up.
-    place: f64,
+    pub place: f64,
     /// Slowdown of the measurement that follows the first target, such as by a machine that it has heated.
-    carry_over: f64,
+    pub carry_over: f64,
 }
 
-const REAL: Noise =
+pub(in crate::analysis) const REAL: Noise =
     Noise { own: 0.03, drift: 0.02, outliers: 0.025, outlier: 0.1, place: 0.0, carry_over: 0.0 };
 
-struct Machine {
+/// A machine that measures targets which are equally fast.
+pub(in crate::analysis) struct Machine {
     random: ChaCha8Rng,
     noise: Noise,
 }
 
 impl Machine {
-    fn new(seed: u64, noise: Noise) -> Self {
+    /// Creates a machine whose random numbers depend on `seed` alone.
+    pub(in crate::analysis) fn new(seed: u64, noise: Noise) -> Self {
         Self { random: ChaCha8Rng::seed_from_u64(seed), noise }
     }
 
     /// Returns a standard normal random number (Box and Muller 1958).
-    fn normal(&mut self) -> f64 {
+    pub(in crate::analysis) fn normal(&mut self) -> f64 {
         let (radius, angle) = (1.0 - self.random.random::<f64>(), self.random.random::<f64>());
         (-2.0 * radius.ln()).sqrt() * (std::f64::consts::TAU * angle).cos()
     }
@@ -56,7 +58,7 @@ impl Machine {
     /// Simulates a run over targets that are equally fast. Returns the logarithms of the targets'
     /// rates, in one list for each round. The targets are measured one after another, in the order of a
     /// run.
-    fn rounds(&mut self, targets: usize, rounds: u32) -> Vec<Vec<f64>> {
+    pub(in crate::analysis) fn rounds(&mut self, targets: usize, rounds: u32) -> Vec<Vec<f64>> {
         let mut speed = 0.0;
         let (seed, mut before) = (self.random.random(), None);
         (1..=rounds)
@@ -93,11 +95,10 @@ fn false_claims(seed: u64, noise: Noise, targets: usize, rounds: u32) -> f64 {
     let claimed = (0..RUNS)
         .filter(|_| {
             let run = machine.rounds(targets, rounds);
-            let p_values: Vec<f64> = (0..targets)
+            let p_values = (0..targets)
                 .flat_map(|one| (0..one).map(move |other| (one, other)))
-                .map(|(one, other)| paired(&run, one, other).p_value().unwrap())
-                .collect();
-            holm(&p_values).iter().any(|p| *p < LEVEL)
+                .map(|(one, other)| paired(&run, one, other).p_value().unwrap());
+            holm(&[Family::of(p_values)]).concat().concat().iter().any(|p| *p < LEVEL)
         })
         .count();
     claimed as f64 / f64::from(RUNS)

@@ -1,6 +1,6 @@
 //! Compares the targets of a run.
 
-use crate::analysis::{Cell, compare_in_stages, rates, requests_per_cpu_s, speeds};
+use crate::analysis::{Cell, by_percentile, compare_in_stages, rates, requests_per_cpu_s, speeds};
 use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
@@ -34,7 +34,8 @@ pub(super) fn of(
         Model::Open(_) => compared
             .by_speed(&each(&ranked, |rounds| speeds(rounds, load)))
             .with_cpu(&each(&ranked, |rounds| requests_per_cpu_s(rounds, load))),
-    };
+    }
+    .with_latencies(&each(&ranked, |rounds| by_percentile(rounds, load)));
     comparison.unranked.extend(bound.into_iter().map(|target| target.name.clone()));
     Some(match job.aa {
         true => comparison.of_one_server(),

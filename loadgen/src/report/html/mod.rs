@@ -10,6 +10,7 @@ mod capacity;
 mod chart;
 mod data;
 mod experiment;
+mod latencies;
 mod matrix;
 mod ranking;
 mod run;

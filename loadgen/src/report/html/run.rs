@@ -8,7 +8,7 @@ use super::about::{environment, load, repeat};
 use super::data::Drawing;
 use super::ranking::{efficiency, percentiles, ranking};
 use super::table::{Called, named_rows, table};
-use super::{chooser, figures, header, matrix, page, sentences};
+use super::{chooser, figures, header, latencies, matrix, page, sentences};
 use crate::analysis::differences;
 use crate::measure::Summary;
 use crate::record::{RunRecord, TargetRecord};
@@ -45,6 +45,7 @@ pub fn run(record: &RunRecord) -> String {
             (findings(record))
             (ranking(record))
             (matrix::matrix(record))
+            (latencies::latencies(record))
             (iterations(&targets))
             (streams(&targets))
             (first_bytes(&targets))

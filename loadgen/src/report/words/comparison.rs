@@ -2,6 +2,7 @@
 
 use super::capacity::figure;
 use super::interval::aligned_plus_minus;
+use super::latencies;
 use super::ratio::{times, what_it_takes};
 use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike};
 use crate::text::{count, milliseconds, precise, rate};
@@ -59,8 +60,25 @@ pub(crate) fn to_first(pair: &Pair, later: &ComparedTarget) -> [Option<f64>; 3] 
 /// Compares each target in each later run with the same target in the first run, in a sentence
 /// each.
 pub(crate) fn conclusion(record: &RunsRecord) -> Vec<String> {
-    let later = record.targets.iter().filter(|one| record.is_later(one));
-    later.map(|one| format!("{}: {}", one.target, found(record, one))).collect()
+    let later = || record.targets.iter().filter(|one| record.is_later(one));
+    let found = later().map(|one| format!("{}: {}", one.target, found(record, one)));
+    found.chain(later().flat_map(|one| by_latency(record, one))).collect()
+}
+
+/// Compares the latencies of a target in a later run with those in the first run, or says why they
+/// are not compared; empty if no difference is shown.
+fn by_latency(record: &RunsRecord, later: &ComparedTarget) -> Vec<String> {
+    let comparison = &record.comparison;
+    let Some(first) = record.in_first(later) else { return Vec::new() };
+    if record.against_first(later).is_none() {
+        return Vec::new();
+    }
+    let said =
+        latencies::sentence(comparison, [&later.name, &first.name], [&later.run, &first.run]);
+    let run = |name: &str| if name == later.name { later.run.clone() } else { first.run.clone() };
+    let lacking = latencies::lacking(comparison, &[&later.name, &first.name], run);
+    let all = said.into_iter().chain(lacking);
+    all.map(|sentence| format!("{}: {sentence}", later.target)).collect()
 }
 
 fn found(record: &RunsRecord, later: &ComparedTarget) -> String {

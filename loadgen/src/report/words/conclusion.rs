@@ -4,6 +4,7 @@
 use super::curves::curves;
 use super::duet::of_duets;
 use super::gate::gate;
+use super::latencies;
 use super::matrix::scaling;
 use super::pair::{is_short, of_cpu, sentence, too_few};
 use super::precision::precision;
@@ -11,7 +12,7 @@ use crate::record::{
     Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RunRecord, ServerSize, TargetRecord,
 };
 
-/// Compares each pair of neighbours in the ranking, also by CPU. Then describes how targets scale,
+/// Compares each pair of neighbours in the ranking, also by CPU and by the latencies. Then describes how targets scale,
 /// targets without a round of full length and load, and the noise floor.
 pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else {
@@ -19,14 +20,19 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     };
     if let Some(duet) = &record.duet {
         let precision = precision(record).into_iter().collect();
-        let parts =
-            [gate(record), of_duets(duet, comparison), precision, noise(record, comparison)];
-        return parts.concat();
+        let mut all = comparison.pairs.iter().chain(&comparison.cpu_pairs);
+        let noise = noise(record, comparison, all.any(|pair| pair.shown));
+        return [gate(record), of_duets(duet, comparison), precision, noise].concat();
     }
     let pairs = neighbours(record, comparison);
     let mut out = gate(record);
     out.extend(conclude(&pairs, &comparison.scaling, comparison));
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
+    let by_latency = by_latency(record, comparison);
+    let differs = pairs.iter().any(|pair| pair.shown) || !by_latency.is_empty();
+    out.extend(by_latency);
+    let ranked: Vec<&str> = comparison.ranking.iter().map(|it| it.target.as_str()).collect();
+    out.extend(latencies::lacking(comparison, &ranked, str::to_owned));
     out.extend(scaling(record));
     out.extend(curves(&record.scaling));
     let short = |(name, lack): (&String, &Lack)| match lack {
@@ -35,16 +41,16 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     };
     out.extend(comparison.lacking.iter().filter_map(short));
     out.extend(precision(record));
-    out.extend(noise(record, comparison));
+    out.extend(noise(record, comparison, differs));
     out
 }
 
-/// Describes the noise of the machine, as this run or an earlier run measured it.
-fn noise(record: &RunRecord, comparison: &Comparison) -> Vec<String> {
+/// Describes the noise of the machine, as this run or an earlier run measured it. `differs` tells whether
+/// this run showed a difference.
+fn noise(record: &RunRecord, comparison: &Comparison, differs: bool) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(percent) = comparison.noise_floor_percent {
-        let mut all = comparison.pairs.iter().chain(&comparison.cpu_pairs);
-        out.push(noise_floor(percent, all.any(|pair| pair.shown)));
+        out.push(noise_floor(percent, differs));
     }
     if let Some(known) = &record.noise_floor {
         let NoiseFloor { percent, scenario, target, started } = known;
@@ -76,6 +82,13 @@ pub(crate) fn conclude(pairs: &[&Pair], others: &[Pair], comparison: &Comparison
         }
         _ => pairs.iter().map(|pair| sentence(pair, comparison)).collect(),
     }
+}
+
+/// Compares the latencies of each two neighbours in the ranking that differ by them.
+fn by_latency(record: &RunRecord, comparison: &Comparison) -> Vec<String> {
+    let two = neighbouring(record, comparison).into_iter();
+    two.filter_map(|(one, other)| latencies::sentence(comparison, [one, other], [one, other]))
+        .collect()
 }
 
 /// Describes the noise of the machine, as measured by comparing a server with itself.

@@ -19,6 +19,7 @@ pub(super) mod flows;
 pub(super) mod gate;
 pub(super) mod headline;
 pub(super) mod interval;
+pub(super) mod latencies;
 pub(super) mod matrix;
 pub(super) mod pair;
 pub(super) mod postgres;

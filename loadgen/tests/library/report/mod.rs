@@ -7,6 +7,7 @@ mod experiment;
 mod foreign;
 mod formats;
 mod html;
+mod latencies;
 mod records;
 mod run;
 mod shown;
