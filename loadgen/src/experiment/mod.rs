@@ -28,7 +28,6 @@ mod load;
 pub mod measured;
 pub mod noise_floor;
 pub mod observe;
-pub mod precision;
 mod proof;
 pub mod published;
 mod refusals;

@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::kind::Experiment;
-use super::measured::Measured;
-use super::observe::Event;
-use super::run::Run;
-use super::session::Session;
-use super::site::Site;
+use super::Run;
 use crate::analysis::Needed;
+use crate::experiment::kind::Experiment;
+use crate::experiment::measured::Measured;
+use crate::experiment::observe::Event;
+use crate::experiment::session::Session;
+use crate::experiment::site::Site;
 use crate::record::{PrecisionRecord, RunRecord};
 use crate::text::{counted, duration};
 

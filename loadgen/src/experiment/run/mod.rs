@@ -1,7 +1,10 @@
 //! Implements the run: several rounds of the same load on each contender.
 
+pub mod precision;
+
 use std::time::Duration;
 
+use self::precision::Precision;
 use super::autosave::Autosave;
 use super::fail_fast::FailFast;
 use super::folder::RunFolder;
@@ -10,7 +13,6 @@ use super::kind::Experiment;
 use super::measured::Measured;
 use super::noise_floor;
 use super::observe::Observe;
-use super::precision::Precision;
 use super::session::{OVERHEAD, Session};
 use super::site::Site;
 use super::subject::Subject;
