@@ -136,7 +136,11 @@ async fn invalid_input_is_refused() {
     assert!(said(&unknown).contains("did you mean \"flask\"?"), "{}", said(&unknown));
 
     let elsewhere = tempfile::tempdir().unwrap();
-    let nowhere = lab(elsewhere.path(), &["status"]);
+    let nowhere = loadgen(elsewhere.path())
+        .args(["lab", "status"])
+        .env("LOADGEN_HOME", elsewhere.path())
+        .output()
+        .unwrap();
     assert_eq!(nowhere.status.code(), Some(2));
     assert!(said(&nowhere).contains("LOADGEN_HOME"), "{}", said(&nowhere));
 
