@@ -165,6 +165,7 @@ const OTHERS: &[Line] = &[
     // If no file exists yet, nothing is overwritten: a script need not check first.
     ("init", "force", NEVER),
     ("completions", "shell", NEVER),
+    ("man", "folder", NEVER),
     ("lab up", "target", NEVER),
     ("lab up", "runtime", NEVER),
     ("lab up", "cpus", &[&["--cpus=1"]]),
