@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::compare::{ByRound, compare_in_stages};
 use super::figures::{rates, requests_per_cpu_s};
 use super::statistics::Sample;
+use super::trend::whole_seconds;
 use crate::record::{
     Bottleneck, Comparison, DuetPair, DuetRecord, LoadRecord, NoRates, RoundRecord, TargetRecord,
 };
@@ -115,9 +116,9 @@ impl Seconds {
     fn of(both: &[[&RoundRecord; 2]], ramp_up_s: f64) -> Option<Self> {
         let (mut squares, mut products, mut freedom) = (0.0, 0.0, 0_usize);
         for [one, other] in both {
-            let seconds = whole_seconds(one, ramp_up_s);
-            let answered = |round: &RoundRecord, second: u32| {
-                let found = round.seconds.iter().find(|it| it.second == second);
+            let seconds = whole_seconds(ramp_up_s, one.held_s);
+            let answered = |round: &RoundRecord, second: usize| {
+                let found = round.seconds.iter().find(|it| it.second as usize == second);
                 found.map_or(0.0, |it| it.answered as f64)
             };
             let logarithms: Vec<f64> = seconds
@@ -134,15 +135,6 @@ impl Seconds {
             autocorrelation: products / squares,
         })
     }
-}
-
-/// Returns the whole seconds of a round's hold, counted from the end of the warm-up.
-fn whole_seconds(round: &RoundRecord, ramp_up_s: f64) -> std::ops::Range<u32> {
-    // A second that a clock measures slightly short still counts as whole.
-    const CLOCK: f64 = 1e-3;
-    let from = (ramp_up_s - CLOCK).ceil().max(0.0);
-    let to = (ramp_up_s + round.held_s + CLOCK).floor();
-    from as u32..to as u32
 }
 
 #[cfg(test)]

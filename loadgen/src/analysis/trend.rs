@@ -1,5 +1,7 @@
 //! Detects whether the rate still rises or falls during the measurement of a round.
 
+use std::ops::Range;
+
 use crate::analysis::statistics::Sample;
 use crate::measure::SecondRecord;
 use crate::record::{FEWEST_ROUNDS, RoundRecord};
@@ -43,10 +45,7 @@ impl Trend {
 /// in the first half. Only whole seconds count, and an odd middle second belongs to neither half.
 /// `None` for fewer than four whole seconds.
 fn second_half_to_first(seconds: &[SecondRecord], ramp_up_s: f64, held_s: f64) -> Option<f64> {
-    // A second that a clock measures slightly short still counts as whole.
-    const CLOCK: f64 = 1e-3;
-    let from = (ramp_up_s - CLOCK).ceil().max(0.0) as usize;
-    let to = (ramp_up_s + held_s + CLOCK).floor() as usize;
+    let Range { start: from, end: to } = whole_seconds(ramp_up_s, held_s);
     let half = to.checked_sub(from).filter(|whole| *whole >= FEWEST_SECONDS)? / 2;
     let answered = |from: usize| -> f64 {
         let within =
@@ -54,6 +53,14 @@ fn second_half_to_first(seconds: &[SecondRecord], ramp_up_s: f64, held_s: f64) -
         seconds.iter().filter(within).map(|second| second.answered as f64).sum()
     };
     Some(answered(to - half) / answered(from))
+}
+
+/// Returns the whole seconds of a hold, counted from the end of the warm-up.
+pub(super) fn whole_seconds(ramp_up_s: f64, held_s: f64) -> Range<usize> {
+    // A second that a clock measures slightly short still counts as whole.
+    const CLOCK: f64 = 1e-3;
+    let from = (ramp_up_s - CLOCK).ceil().max(0.0) as usize;
+    from..(ramp_up_s + held_s + CLOCK).floor() as usize
 }
 
 #[cfg(test)]
