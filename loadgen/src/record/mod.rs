@@ -19,6 +19,7 @@ mod round;
 mod run;
 mod runs;
 mod scaling;
+mod schedule;
 mod sent;
 mod stage;
 mod target;
@@ -52,6 +53,7 @@ pub use runs::{
 };
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use sent::{SENT_FORM, SentRecord};
+pub use schedule::ScheduleRecord;
 pub use stage::StageResult;
 pub use target::{ServerRecord, ServerSize, TargetRecord};
 pub use threshold::{FailedBy, ThresholdRecord};

@@ -8,6 +8,7 @@ use super::bottleneck::Bottleneck;
 use super::connections::ConnectionsRecord;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
+use super::schedule::ScheduleRecord;
 use super::stage::StageResult;
 use crate::measure::{
     LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
@@ -61,6 +62,10 @@ pub struct RoundRecord {
     /// versions.
     #[serde(default)]
     pub connections: Option<ConnectionsRecord>,
+    /// How well the planned times of the open model were kept; `None` in the closed model, for fewer
+    /// than two requests, and in records of earlier versions.
+    #[serde(default)]
+    pub schedule: Option<ScheduleRecord>,
     /// How late loadgen read what had arrived, in µs, as a timer shows that becomes ready like the
     /// connections; all processes together. `None` unless a step expects a stream, and in records
     /// of earlier versions.

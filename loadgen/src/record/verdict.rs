@@ -97,6 +97,8 @@ pub enum VerdictKind {
     /// Server and loadgen used another version of HTTP than the scenario requests.
     OtherVersion,
     /// Some IP addresses of the server's host name got fewer connections than others.
+    /// Requests of the open model were sent closer together or further apart than planned.
+    ScheduleNotKept,
     UnevenAddresses,
     /// A target gave answers of several sizes to a request that is always the same.
     AnswersVary,

@@ -9,6 +9,7 @@ mod containers;
 mod machine;
 mod queue;
 mod replicas;
+mod schedule;
 mod server;
 mod silence;
 mod streams;
@@ -25,6 +26,7 @@ use self::machine::{data_in_memory, machine, measured_together};
 use self::queue::users_queue;
 use self::replicas::replicas;
 use self::server::{open_files, unequal_workers};
+use self::schedule::schedule_not_kept;
 use self::silence::silence;
 use self::streams::slow_reader;
 use self::workers::slow_worker;
@@ -61,7 +63,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(unequal_workers(target))
                 .chain(replicas(target))
                 .chain(open_files(target))
-                .chain(rate_not_kept(target, record))
+                .chain(rate_not_kept(target, record).or_else(|| schedule_not_kept(target)))
                 .chain(stall_hidden(target))
                 .chain(drift(target, record))
                 .chain(too_few_samples(target))
