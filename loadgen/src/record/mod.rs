@@ -22,6 +22,7 @@ mod scaling;
 mod schedule;
 mod sent;
 mod stage;
+mod system;
 mod target;
 mod threshold;
 mod verdict;
@@ -44,17 +45,18 @@ pub use flow::FlowRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds};
+pub use percentile::Percentile;
 pub use proof::{Claimed, ProofRecord};
 pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
-pub use percentile::Percentile;
 pub use run::{Calibration, NoiseFloor, RunRecord, SCHEMA, StoppedEarly};
 pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
 };
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
-pub use sent::{SENT_FORM, SentRecord};
 pub use schedule::ScheduleRecord;
+pub use sent::{SENT_FORM, SentRecord};
 pub use stage::StageResult;
+pub use system::{SharedCoreRecord, SystemRecord};
 pub use target::{ServerRecord, ServerSize, TargetRecord};
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};
