@@ -15,6 +15,7 @@ use crate::experiment::observe::Observers;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::subject::Subject;
+use crate::experiment::system::system;
 use crate::experiment::to_record::git_record;
 use crate::experiment::{replicas, sharing};
 use crate::failure::{Exit, Failure};
@@ -118,13 +119,15 @@ where
     if output.live && job.remote.is_none() {
         progress.show_live(can_change);
     }
+    // The preparation would add to the load of the machine.
+    let system = system(layout);
     let lab = tokio::select! {
         biased;
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
         lab = prepare_lab(jobs, folder, layout, &progress) => lab?,
     };
     let _socket = E::CAN_CHANGE.then(|| open_socket(folder.path(), &control, &progress));
-    let site = Site::new(layout);
+    let site = Site::new(layout, system);
     let shown = TerminalProgress::new(&mut progress, job.on_loss)
         .changed_by(&control)
         .live_with_workers(output.live && job.remote.is_some());

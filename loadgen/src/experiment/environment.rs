@@ -10,10 +10,10 @@ use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 use super::job::Job;
 use super::subject::Subject;
 use crate::lab::{Lab, Layout};
-use crate::record::{Environment, FilesystemRecord};
+use crate::record::{Environment, FilesystemRecord, SystemRecord};
 
 /// Describes the environment of a run for the record: hardware, software versions and CPU
-/// assignment, without the limits of containers. Values that cannot be determined stay empty.
+/// assignment, without the limits of containers and the settings of the system. Values that cannot be determined stay empty.
 pub fn environment(
     job: &Job,
     lab: Option<&Lab>,
@@ -68,6 +68,7 @@ pub fn environment(
         images: containers.map(|containers| containers.images.clone()).unwrap_or_default(),
         // Each job has its own.
         limits: BTreeMap::new(),
+        system: SystemRecord::default(),
     }
 }
 

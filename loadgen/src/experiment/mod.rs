@@ -43,6 +43,7 @@ pub mod sharing;
 pub mod site;
 mod stopped;
 pub mod subject;
+pub mod system;
 pub mod to_record;
 mod worker_losses;
 mod workers;

@@ -8,7 +8,7 @@ use super::container_limits::limits;
 use super::environment::environment;
 use super::job::Job;
 use crate::lab::{Lab, Layout};
-use crate::record::Environment;
+use crate::record::{Environment, SystemRecord};
 
 /// Place and time of an experiment, for its record.
 pub struct Site<'a> {
@@ -16,14 +16,18 @@ pub struct Site<'a> {
     pub layout: &'a Layout,
     /// Start of the experiment.
     pub started: SystemTime,
+    /// Settings of the machine, and its load before the experiment.
+    system: SystemRecord,
     /// Descriptions collected so far, each for other backends.
     environments: RefCell<Vec<Environment>>,
 }
 
 impl<'a> Site<'a> {
-    /// Creates the site of an experiment that begins now.
-    pub fn new(layout: &'a Layout) -> Self {
-        Self { layout, started: SystemTime::now(), environments: RefCell::default() }
+    /// Creates the site of an experiment that begins now. `system` has the settings of the machine, and
+    /// its load before the preparation of the experiment.
+    pub fn new(layout: &'a Layout, system: SystemRecord) -> Self {
+        let started = SystemTime::now();
+        Self { layout, started, system, environments: RefCell::default() }
     }
 
     /// Returns a description of the machine and of its software, with the backends in these
@@ -44,6 +48,6 @@ impl<'a> Site<'a> {
                 found
             }
         };
-        Environment { limits: limits(job, lab), ..found }
+        Environment { limits: limits(job, lab), system: self.system.clone(), ..found }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::system::SystemRecord;
 use crate::text::limits;
 
 /// Machine, software and limits of a run. A value that loadgen cannot find out is empty, 0 or
@@ -53,6 +54,9 @@ pub struct Environment {
     /// Limits of the containers, by the name of the target, arm or backend. Empty without containers.
     #[serde(default)]
     pub limits: BTreeMap<String, LimitsRecord>,
+    /// Settings of the machine that change what is measured. Empty in records of earlier versions.
+    #[serde(default)]
+    pub system: SystemRecord,
 }
 
 /// A file system.

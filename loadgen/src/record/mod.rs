@@ -23,8 +23,10 @@ mod round;
 mod run;
 mod runs;
 mod scaling;
+mod schedule;
 mod sent;
 mod stage;
+mod system;
 mod target;
 mod threshold;
 mod verdict;
@@ -59,8 +61,10 @@ pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
 };
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
+pub use schedule::ScheduleRecord;
 pub use sent::{SENT_FORM, SentRecord};
 pub use stage::StageResult;
+pub use system::{SharedCoreRecord, SystemRecord};
 pub use target::{ServerRecord, ServerSize, TargetRecord};
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};

@@ -9,6 +9,7 @@ use super::connections::ConnectionsRecord;
 use super::duet::PartnerRecord;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
+use super::schedule::ScheduleRecord;
 use super::stage::StageResult;
 use crate::measure::{
     LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
@@ -66,6 +67,10 @@ pub struct RoundRecord {
     /// versions.
     #[serde(default)]
     pub connections: Option<ConnectionsRecord>,
+    /// How well the planned times of the open model were kept; `None` in the closed model, for fewer
+    /// than two requests, and in records of earlier versions.
+    #[serde(default)]
+    pub schedule: Option<ScheduleRecord>,
     /// How late loadgen read what had arrived, in µs, as a timer shows that becomes ready like the
     /// connections; all processes together. `None` unless a step expects a stream, and in records
     /// of earlier versions.

@@ -82,6 +82,14 @@ pub enum VerdictKind {
     UnlikeLimits,
     /// Memory was swapped.
     Swapped,
+    /// Parts of the test ran on hardware threads of the same cores.
+    SharedCores,
+    /// The frequency of the CPUs could vary with the load.
+    FrequencyVaries,
+    /// The kernel's clock is slow to read.
+    SlowClock,
+    /// The machine was busy before the run, and what other programs used during the run is unknown.
+    BusyBefore,
     /// Users spent much of their time on something other than waiting for responses.
     LittlesLaw,
     /// More users got no more answers and only waited longer, although no CPU and no link was at
@@ -89,6 +97,8 @@ pub enum VerdictKind {
     UsersQueue,
     /// Requests of the open model were not sent, or were sent late.
     RateNotKept,
+    /// Requests of the open model were sent closer together or further apart than planned.
+    ScheduleNotKept,
     /// The closed model hid a stall: users waited while a server stalled, and the latencies do not
     /// show the stall.
     StallHidden,

@@ -137,9 +137,16 @@ pub fn shape(document: &Value, root: &str) -> String {
     paths.into_iter().collect::<Vec<_>>().join("\n")
 }
 
+/// Fields whose content depends on the machine.
+const OF_MACHINE: [&str; 5] =
+    [".busiest_others", ".mitigations", ".numa_nodes", ".frequency_mhz", ".shared_cores"];
+
 fn collect_paths(value: &Value, path: &str, out: &mut BTreeSet<String>) {
     match value {
-        Value::Object(map) if !path.ends_with(".busiest_others") => {
+        _ if OF_MACHINE.iter().any(|field| path.ends_with(field)) => {
+            out.insert(path.to_owned());
+        }
+        Value::Object(map) => {
             for (key, inner) in map {
                 let key = if key.parse::<usize>().is_ok() { "N" } else { key };
                 collect_paths(inner, &format!("{path}.{key}"), out);

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use loadgen::measure::Phase;
+use loadgen::measure::{Phase, SendGaps};
 use tokio_util::sync::CancellationToken;
 
 use crate::common::engine::{finish, hold, plan, planned, run_round};
@@ -28,6 +28,13 @@ async fn every_planned_request_is_sent_by_the_fewest_users() {
     assert_eq!(finished.held, Duration::from_secs(1));
     let hold = hold(&series);
     assert_eq!((hold.service.len(), hold.delay.len()), (hold.answered.len(), hold.answered.len()));
+    let gaps = &finished.send_gaps;
+    assert_eq!(gaps.planned.len(), gaps.sent.len());
+    // The first request of the hold has no gap.
+    let sent = gaps.sent.len() + unsent + 1;
+    assert!(sent.abs_diff(500) <= 2, "{sent} requests of the hold");
+    let mean = gaps.planned.mean().unwrap();
+    assert!((mean - 2_000.0).abs() <= 20.0, "one each 2 ms, not {mean} us");
     // A thousand users could send, but the user that was answered last sends first.
     assert!(server.connections() <= 200, "{} connections", server.connections());
 }
@@ -39,6 +46,38 @@ async fn poisson_arrivals_end_after_the_configured_iterations() {
     let load = "rate = 2000\narrivals = \"poisson\"\niterations = 321";
     let (series, _) = finish(plan(&server.url, &open(load))).await;
     assert_eq!((hold(&series).requests(), server.requests()), (321, 321));
+}
+
+/// Of 25 ms, loadgen's only thread is stalled for 20: most requests of these are sent at once.
+#[tokio::test]
+async fn a_stalled_generator_sends_in_clumps() {
+    const STALL: Duration = Duration::from_millis(20);
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let stalling = tokio::spawn(async {
+        loop {
+            std::thread::sleep(STALL);
+            tokio::time::sleep(STALL / 4).await;
+        }
+    });
+    for arrivals in ["even", "poisson"] {
+        let load = format!("rate = 1000\nduration = \"1s\"\narrivals = \"{arrivals}\"");
+        let (_, finished) = finish(plan(&server.url, &open(&load))).await;
+        let gaps = finished.send_gaps;
+        let distance = gaps.distance().unwrap();
+        assert!(distance >= 0.3, "{arrivals}: {distance}");
+        assert!(gaps.clump >= 10 && gaps.clump > gaps.planned_clump, "{arrivals}: {}", gaps.clump);
+    }
+    stalling.abort();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_closed_model_has_no_schedule() {
+    let _alone = crate::ALONE.lock().await;
+    let server = Counting::start().await;
+    let load = "[load]\nusers = 2\niterations = 20\n[[step]]\nget = \"/\"";
+    let (_, finished) = finish(plan(&server.url, load)).await;
+    assert_eq!(*finished.send_gaps, SendGaps::default());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -10,7 +10,7 @@ use super::load_change::LoadChange;
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};
-use crate::measure::Timeline;
+use crate::measure::{SendGaps, Timeline};
 use crate::scenario::{LoadLevel, Until};
 
 /// Decides when each user may begin an iteration: from the common start to the end of the round,
@@ -238,6 +238,24 @@ impl Gate {
         match &self.model {
             Model::Closed(_) => Vec::new(),
             Model::Open(senders) => senders.unsent(now),
+        }
+    }
+
+    /// Records that a request of the open model was sent, if it was planned for the hold.
+    pub(super) fn record_send(&self, planned: Instant, sent: Instant) {
+        if let Model::Open(senders) = &self.model
+            && planned >= self.timeline.full
+        {
+            senders.record_send(planned, sent);
+        }
+    }
+
+    /// Returns the gaps between the sends of the hold; empty in the closed model.
+    #[must_use]
+    pub(super) fn take_gaps(&self) -> SendGaps {
+        match &self.model {
+            Model::Closed(_) => SendGaps::default(),
+            Model::Open(senders) => senders.take_gaps(),
         }
     }
 

@@ -26,7 +26,7 @@ use super::scaling::{follow, may_come};
 use super::senders::Due;
 use super::transport::Transport;
 use super::user::Shared;
-use crate::measure::{Connections, Latencies, Recorder, RowsUsed, Snapshot};
+use crate::measure::{Connections, Latencies, Recorder, RowsUsed, SendGaps, Snapshot};
 use crate::scenario::{Model, Secrets};
 
 /// Delay from the end of a second to the snapshot of this second, so that the snapshot includes
@@ -49,6 +49,8 @@ pub struct Finished {
     pub rows: RowsUsed,
     /// Counts of the connections that the process opened. Boxed, because messages are passed on.
     pub connections: Box<Connections>,
+    /// Gaps between the sends of the hold; empty in the closed model.
+    pub send_gaps: Box<SendGaps>,
     /// How late the process read what had arrived during the hold; empty unless a step expects a
     /// stream.
     pub reading_lag: Box<Latencies>,
@@ -155,6 +157,7 @@ impl GooseRound {
             ran_out: shared.supply.ran_out(),
             rows: shared.supply.used(),
             connections: shared.transport.connections().into(),
+            send_gaps: shared.gate.take_gaps().into(),
             reading_lag: lag.map(|lag| lag.take()).unwrap_or_default().into(),
         };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;

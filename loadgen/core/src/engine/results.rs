@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::goose_round::Finished;
 use super::load_change::LoadChange;
-use crate::measure::{Connections, Latencies, RowsUsed, Series, Snapshot, Strain};
+use crate::measure::{Connections, Latencies, RowsUsed, SendGaps, Series, Snapshot, Strain};
 
 /// Results of a round.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -188,6 +188,15 @@ impl Results {
     pub fn reading_lag(&self) -> Latencies {
         let mut all = Latencies::default();
         self.workers.iter().for_each(|worker| all.merge(&worker.finished.reading_lag));
+        all
+    }
+
+    /// Returns the gaps between the sends of all processes; empty in the closed model. The gaps of
+    /// lost workers are unknown and missing.
+    #[must_use]
+    pub fn send_gaps(&self) -> SendGaps {
+        let mut all = SendGaps::default();
+        self.workers.iter().for_each(|worker| all.merge(&worker.finished.send_gaps));
         all
     }
 

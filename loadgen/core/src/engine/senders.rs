@@ -18,6 +18,7 @@ use tokio::sync::Notify;
 use super::alarm::Alarm;
 use super::load::{Arrival, Open};
 use super::timer::Timer;
+use crate::measure::{SendGaps, SendGapsMeter};
 
 /// Assigns the arrivals of one process, the planned requests of the open model, to its users.
 pub(super) struct Senders {
@@ -25,6 +26,8 @@ pub(super) struct Senders {
     end: Option<Instant>,
     timer: Timer,
     state: Mutex<State>,
+    /// Gaps between sends. Has a lock of its own, which the leader need not wait for.
+    gaps: Mutex<SendGapsMeter>,
     /// Number of changes of the rate so far.
     changes: AtomicU32,
     /// One wake-up signal for each user, by the user's number within the process. An idle user is
@@ -80,6 +83,7 @@ impl Senders {
             end,
             timer: Timer::new(),
             state: Mutex::new(state),
+            gaps: Mutex::default(),
             changes: AtomicU32::new(0),
             bells: (0..users).map(|_| Notify::new()).collect(),
         }
@@ -177,6 +181,16 @@ impl Senders {
         }
     }
 
+    /// Records that a request of the hold was sent.
+    pub(super) fn record_send(&self, planned: Instant, sent: Instant) {
+        self.gaps().add(planned, sent);
+    }
+
+    /// Returns the gaps between the sends of the hold so far, and forgets them.
+    pub(super) fn take_gaps(&self) -> SendGaps {
+        self.gaps().take()
+    }
+
     /// Records an arrival that no user will send, and ends the round.
     pub(super) fn give_back(&self, due: Due) {
         let arrival = Arrival {
@@ -207,6 +221,11 @@ impl Senders {
         let taken = std::mem::take(&mut state.unsent);
         let all = taken.into_iter().chain(state.arrivals.by_ref()).map(due);
         all.take_while(|due| due.planned <= now).collect()
+    }
+
+    /// Locks the gaps, which a panic leaves complete but for one request.
+    fn gaps(&self) -> MutexGuard<'_, SendGapsMeter> {
+        self.gaps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Locks the state. Ignores a poisoned lock, because no panic

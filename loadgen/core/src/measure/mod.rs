@@ -17,6 +17,7 @@ mod recorder;
 mod resources;
 mod rows;
 mod seconds;
+mod send_gaps;
 mod series;
 mod strain;
 mod streams;
@@ -36,6 +37,7 @@ pub use resources::{
 };
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
+pub use send_gaps::{CLUMP, SendGaps, SendGapsMeter};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
 pub use strain::{LATE, Strain, StrainSample};
 pub use streams::StreamCounts;

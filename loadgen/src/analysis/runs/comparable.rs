@@ -2,15 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
-
 use super::unlike::Leaves;
 use crate::analysis::compare::{ByPercentile, ByRound};
 use crate::analysis::figures::{by_percentile, rates, requests_per_cpu_s, speeds};
 use crate::record::{
     Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, ConnectionsRecord,
-    FailedBy, Lack, RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict,
-    VerdictKind,
+    Environment, FailedBy, Lack, RankedBy, RunRecord, SearchRecord, SentRecord, SystemRecord,
+    TargetRecord, Verdict, VerdictKind,
 };
 
 /// The data of a saved run or capacity search that a comparison of runs needs.
@@ -36,11 +34,11 @@ pub(super) struct Measured {
     /// reason why the speed is missing.
     pub speeds: Result<ByRound, Lack>,
     /// Expected answers per second of the target's CPU time, by the number of the round, for the
+    /// open model; empty if unknown.
+    pub per_cpu_s: ByRound,
     /// One over each latency percentile in s, by the number of the round; empty for a capacity
     /// search.
     pub latencies: ByPercentile,
-    /// open model; empty if unknown.
-    pub per_cpu_s: ByRound,
     /// Party other than the target that limited the rate, which is then not compared; `None` if no
     /// other party limited the rate.
     pub limited: Option<Lack>,
@@ -120,10 +118,12 @@ impl Comparable {
     }
 }
 
-fn leaves(scenario: &str, environment: &impl Serialize) -> Leaves {
+fn leaves(scenario: &str, environment: &Environment) -> Leaves {
     let mut leaves = Leaves::default();
     leaves.add("scenario", scenario);
-    leaves.add("environment", environment);
+    // The load before two runs always differs a little.
+    let system = SystemRecord { load_average: None, ..environment.system.clone() };
+    leaves.add("environment", &Environment { system, ..environment.clone() });
     leaves
 }
 

@@ -245,6 +245,8 @@ fn differences_are_named_with_both_values() {
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
     runs[1].1.environment.kernel = "6.2".to_owned();
     runs[1].1.environment.python = Some("3.13".to_owned());
+    runs[1].1.environment.system.governor = Some("performance".to_owned());
+    runs[1].1.environment.system.load_average = Some(7.5);
     runs[1].1.load.users = 7;
     runs[1].1.seed = 99;
     let unlike = compare(&runs).unwrap().unlike;
@@ -257,6 +259,7 @@ fn differences_are_named_with_both_values() {
         [
             of("environment.kernel", [Some("6.1"), Some("6.2")]),
             of("environment.python", [None, Some("3.13")]),
+            of("environment.system.governor", [None, Some("performance")]),
             of("load.users", [Some("0"), Some("7")]),
         ]
     );

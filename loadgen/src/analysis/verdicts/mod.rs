@@ -9,9 +9,11 @@ mod containers;
 mod machine;
 mod queue;
 mod replicas;
+mod schedule;
 mod server;
 mod silence;
 mod streams;
+mod system;
 mod workers;
 
 use self::answers::{answers_differ, answers_vary};
@@ -24,9 +26,11 @@ use self::containers::{throttled, unlike_limits};
 use self::machine::{data_in_memory, machine, measured_together};
 use self::queue::users_queue;
 use self::replicas::replicas;
+use self::schedule::schedule_not_kept;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
 use self::streams::slow_reader;
+use self::system::system;
 use self::workers::slow_worker;
 use crate::analysis::trend::Trend;
 use crate::measure::ErrorKind;
@@ -61,7 +65,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(unequal_workers(target))
                 .chain(replicas(target))
                 .chain(open_files(target))
-                .chain(rate_not_kept(target, record))
+                .chain(rate_not_kept(target, record).or_else(|| schedule_not_kept(target)))
                 .chain(stall_hidden(target).filter(|_| record.duet.is_none()))
                 .chain(drift(target, record))
                 .chain(too_few_samples(target))
@@ -72,6 +76,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     verdicts.extend(disturbed(record));
     verdicts.extend(measured_together(record));
     verdicts.extend(machine(record));
+    verdicts.extend(system(record));
     verdicts.extend(data_in_memory(record));
     verdicts.extend(unlike_limits(record));
     verdicts.extend(users_queue(record));

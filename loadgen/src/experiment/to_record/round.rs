@@ -13,7 +13,7 @@ use crate::experiment::measured::{MeasuredRound, held};
 use crate::measure::{ErrorKind, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told};
 use crate::record::{
     Bottleneck, Calibration, Environment, LoadChangeRecord, PartnerRecord, ReceivedRecord,
-    ReplicaRecord, RoundRecord, RowsRecord,
+    ReplicaRecord, RoundRecord, RowsRecord, ScheduleRecord,
 };
 use crate::scenario::{Load, LoadLevel, Rows, Scenario, Step};
 
@@ -95,6 +95,7 @@ pub(super) fn round_record(
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
         start_skew_symmetric_ms: results.start_skew.map(|skew| ms(skew.symmetric)),
         connections: Some(results.connections().into()),
+        schedule: ScheduleRecord::of(&results.send_gaps()),
         reading_lag_us: Some(results.reading_lag())
             .filter(|lag| !lag.is_empty())
             .map(|lag| LatencySummary::from(&lag)),

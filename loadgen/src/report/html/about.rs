@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use maud::{Markup, html};
 
-use crate::record::{Environment, RunRecord};
+use crate::record::{Environment, RunRecord, SystemRecord};
 use crate::text::{count, duration, precise};
 
 /// Lists the settings of the load, such as users, rate and duration.
@@ -63,7 +63,42 @@ pub(super) fn environment(environment: &Environment) -> Markup {
         ("Backends", (!backends.is_empty()).then(|| backends.join(", "))),
         ("PostgreSQL's data on", of.postgres_data.as_ref().map(|data| data.filesystem.clone())),
         ("Lock file's SHA-256", of.lock_sha256.clone()),
+        ("Virtualization", of.system.virtualization.clone()),
+        ("Frequency", frequency(&of.system)),
+        ("Turbo", of.system.turbo.map(on_or_off)),
+        ("SMT", of.system.smt.map(on_or_off)),
+        ("NUMA nodes", numa_nodes(&of.system)),
+        ("Transparent huge pages", of.system.transparent_huge_pages.clone()),
+        ("Clock source", of.system.clock_source.clone()),
+        ("Load average before", of.system.load_average.map(|load| format!("{load:.2}"))),
+        ("CPU vulnerabilities", vulnerabilities(&of.system)),
     ])
+}
+
+fn on_or_off(is_on: bool) -> String {
+    if is_on { "on" } else { "off" }.to_owned()
+}
+
+/// Returns the frequency's governor and its range, if either is known.
+fn frequency(system: &SystemRecord) -> Option<String> {
+    let range = system.frequency_mhz.map(|[low, high]| format!("{low:.0} to {high:.0} MHz"));
+    let governor = system.governor.as_ref().map(|governor| format!("governor {governor}"));
+    let known: Vec<String> = governor.into_iter().chain(range).collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn numa_nodes(system: &SystemRecord) -> Option<String> {
+    let numbers =
+        |nodes: &[usize]| nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    let parts = system.numa_nodes.iter().map(|(part, nodes)| format!("{part} {}", numbers(nodes)));
+    let parts: Vec<String> = parts.collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+fn vulnerabilities(system: &SystemRecord) -> Option<String> {
+    let known = system.mitigations.iter().map(|(name, state)| format!("{name}: {state}"));
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| known.join("; "))
 }
 
 /// Shows the command line that repeats the measurement.
@@ -119,6 +154,36 @@ fn quoted(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_settings_of_the_machine_are_listed() {
+        let of = SystemRecord {
+            governor: Some("powersave".to_owned()),
+            frequency_mhz: Some([800.0, 3_900.4]),
+            turbo: Some(true),
+            smt: Some(false),
+            numa_nodes: [("target".to_owned(), vec![0, 1]), ("generator".to_owned(), vec![0])]
+                .into(),
+            mitigations: [("meltdown".to_owned(), "Mitigation: PTI".to_owned())].into(),
+            clock_source: Some("hpet".to_owned()),
+            load_average: Some(0.416),
+            ..SystemRecord::default()
+        };
+        let page = environment(&Environment { system: of, ..Environment::default() }).into_string();
+        for (term, value) in [
+            ("Frequency", "governor powersave, 800 to 3900 MHz"),
+            ("Turbo", "on"),
+            ("SMT", "off"),
+            ("NUMA nodes", "generator 0; target 0, 1"),
+            ("CPU vulnerabilities", "meltdown: Mitigation: PTI"),
+            ("Clock source", "hpet"),
+            ("Load average before", "0.42"),
+        ] {
+            let item = format!("<dt>{term}</dt><dd>{value}</dd>");
+            assert!(page.contains(&item), "no {item} in {page}");
+        }
+        assert!(!page.contains("Transparent huge pages"), "unknown: {page}");
+    }
 
     #[test]
     fn a_command_is_repeated_with_its_seed_and_without_its_folder() {

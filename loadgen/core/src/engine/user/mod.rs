@@ -275,6 +275,9 @@ impl<'a> User<'a> {
         }
         let sent = Instant::now();
         (self.sent, self.now) = (sent, sent);
+        if let Some(planned) = planned {
+            self.shared.gate.record_send(planned, sent);
+        }
         let deadline = sent + step.timeout;
         let check = &self.shared.checks[index];
         let result = loop {
