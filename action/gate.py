@@ -64,18 +64,14 @@ class Measured:
     markdown: str
     folder: Path
 
-    def judgement(self) -> str:
-        """Return the judgement in the run's record; `unjudged` without one."""
+    def judgement(self) -> str | None:
+        """Return the judgement in the run's record; `None` without one."""
         try:
             record = json.loads((self.folder / "run.json").read_text())
         except (OSError, ValueError):
-            return UNJUDGED
+            return None
         judged = (record.get("gate") or {}).get("judged") or []
-        return str(judged[0]["judgement"]) if judged else UNJUDGED
-
-    def cannot_be_a_duet(self) -> bool:
-        """Return whether the servers were not limited by their CPU time, so that rounds have to be interleaved."""
-        return self.code == 1 and self.judgement() == UNJUDGED and "without --duet" in self.markdown
+        return str(judged[0]["judgement"]) if judged else None
 
 
 def commit(ref: str) -> str:
@@ -108,7 +104,8 @@ def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], 
 
 
 def compare(settings: Settings) -> Measured:
-    """Compare both commits at the same time or, if their CPU time does not limit them, in interleaved rounds."""
+    """Compare both commits at the same time or, if that says nothing, in interleaved rounds: a server may wait for
+    something else than the CPU."""
     old, new = (f"{settings.target}@{commit(ref)}" for ref in (settings.base, settings.head))
     settings.out.mkdir(parents=True, exist_ok=True)
     if settings.noise_floor:
@@ -116,7 +113,7 @@ def compare(settings: Settings) -> Measured:
         measure(settings, [old], ["--aa", "--duet"], "noise-floor")
     gate = ["--fail-on-regression", settings.limit, "--junit", str(settings.out / "junit.xml")]
     measured = measure(settings, [old, new], ["--duet", *gate], "duet")
-    if measured.cannot_be_a_duet():
+    if measured.judgement() == UNJUDGED:
         measured = measure(settings, [old, new], gate, "interleaved")
     return measured
 
@@ -128,7 +125,7 @@ def headline(settings: Settings, measured: Measured) -> str:
         "not_slower": "✅ not slower",
         "open": "❔ neither shown to be slower nor ruled out",
     }
-    judgement = told.get(measured.judgement(), "⚠️ could not be judged")
+    judgement = told.get(measured.judgement() or UNJUDGED, "⚠️ could not be judged")
     return f"### loadgen: `{settings.target}` in `{settings.scenario}`: {judgement}"
 
 
@@ -145,7 +142,10 @@ def tell(settings: Settings, measured: Measured) -> None:
     """Write the result for people (`summary.md`, the job's summary) and for the next steps."""
     text = f"{headline(settings, measured)}\n\n{measured.markdown or 'Nothing was measured.'}\n{job()}"
     (settings.out / "summary.md").write_text(text)
-    for variable, what in [("GITHUB_STEP_SUMMARY", text), ("GITHUB_OUTPUT", f"judgement={measured.judgement()}\n")]:
+    for variable, what in [
+        ("GITHUB_STEP_SUMMARY", text),
+        ("GITHUB_OUTPUT", f"judgement={measured.judgement() or UNJUDGED}\n"),
+    ]:
         if path := os.environ.get(variable):
             with open(path, "a") as file:
                 file.write(what)

@@ -91,6 +91,29 @@ def test_a_change_of_something_else_passes(repository: Path) -> None:
     assert [one["judgement"] for one in judged] != ["slower"]
 
 
+def test_servers_that_wait_for_something_else_than_the_cpu_are_measured_in_interleaved_rounds(
+    repository: Path,
+) -> None:
+    server = repository / "server.py"
+    for pause_s in ("0.05", "0.1"):
+        text = SERVER.replace("            self.transport.write(ANSWER)", "            loop.call_later(PAUSE, write)")
+        text = text.replace(
+            "        for _ in",
+            "        loop, write = asyncio.get_running_loop(), lambda: self.transport.write(ANSWER)\n        for _ in",
+        )
+        assert text.count("call_later") == 1
+        server.write_text(text.replace("ANSWER = b", f"PAUSE = {pause_s}\nANSWER = b"))
+        git(
+            repository, "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "--all", "-m", pause_s
+        )
+    (repository / "checkout.toml").write_text('[load]\nusers = 4\nduration = "1s"\n[[step]]\nget = "/"\n')
+    done, result = gate(repository, "HEAD~1", "HEAD")
+    assert done.returncode == 3, done.stdout + done.stderr
+    assert (result / "duet" / "run.json").is_file()
+    judged = json.loads((result / "interleaved" / "run.json").read_text())["gate"]["judged"]
+    assert [(one["of"], one["judgement"]) for one in judged] == [("rate", "slower")]
+
+
 @pytest.mark.parametrize(
     ("base", "why"),
     [

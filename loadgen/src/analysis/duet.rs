@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::compare::{ByRound, compare_in_stages};
-use super::figures::{rates, requests_per_cpu_s};
+use super::figures::{FAILED, rates, requests_per_cpu_s};
 use super::statistics::Sample;
 use super::trend::whole_seconds;
 use crate::record::{
@@ -18,9 +18,6 @@ use crate::record::{
 /// their rates are compared. Such a difference is part of the ratio of the rates.
 const UNEQUAL: f64 = 0.01;
 const UNEQUAL_IN_A_ROUND: f64 = 0.05;
-
-/// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round.
-const FAILED: f64 = 0.01;
 
 /// Compares the first of `targets` with each other one. `stages` has the number of the last round of each
 /// stage, if the number of rounds was decided during the measurement. `is_one_server` tells whether all are the

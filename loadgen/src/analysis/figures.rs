@@ -47,7 +47,7 @@ pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> ByRound 
 
 /// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round. With
 /// more failures, the latencies of the other requests are not those of the requested load.
-const FAILED: f64 = 0.01;
+pub(super) const FAILED: f64 = 0.01;
 
 /// Returns `figure` of each whole round if all whole rounds carried the requested rate (if any)
 /// with few enough failures; otherwise the reason why the target has no figure to compare.

@@ -1,15 +1,13 @@
 //! Loads two contenders at the same time, on the same CPUs: a duet.
 //!
-//! What slows the machine for a moment slows both alike, so that the ratio of the two varies far less
-//! than the figures of each (Bulej et al., *Duet Benchmarking: Improving Measurement Accuracy in the
+//! A neighbour that slows the machine slows both alike: the ratio of the two varies far less than the
+//! figures of each (Bulej et al., *Duet Benchmarking: Improving Measurement Accuracy in the
 //! Cloud*, ICPE 2020). What each start of a server brings with it, such as its place in memory, stays
 //! in the ratio: both start afresh in each round.
 
 use std::cell::RefCell;
 use std::iter::zip;
 use std::ops::RangeInclusive;
-
-use tokio_util::sync::CancellationToken;
 
 use super::load::{answered, json_keys, rate_per_s};
 use super::measured::{Loaded, Measured, MeasuredRound, Partner};
@@ -20,7 +18,7 @@ use super::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Plan, Results, RoundControl, Seen, Verified, run_both};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Observed, Surroundings, Target};
+use crate::lab::{Surroundings, Target};
 use crate::measure::{GrowingSeries, PARTNER};
 
 /// Message to the user if the scenario has thresholds.
@@ -127,11 +125,9 @@ impl Session<'_> {
         let answers: Vec<_> = verified[0].answers.iter().flatten().cloned().collect();
         self.calibrate(&answers).await?;
         let mut services = Services { targets: vec![first, second], lab: self.lab.as_mut() };
-        let over = CancellationToken::new();
-        let watch = Watch::new(services.watched(&self.generator), &plans[0], over.clone());
         let surroundings = Surroundings { turn: self.turn.clone(), port: None };
-        let watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
-        let (mut watch, mut observed) = (Some(watch), None);
+        let watch = Watch::new(services.watched(&self.generator), &plans[0]);
+        let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
         // Both rounds report to the same observers, which see the results of both together.
         let seen = RefCell::new((&mut self.observers, GrowingSeries::default()));
@@ -152,7 +148,7 @@ impl Session<'_> {
         };
         let of_first = |seen: Seen<'_>, _: &mut GrowingSeries| {
             if let Seen::Started(start) = seen {
-                observed = watch.take().map(|watch| watch.from(start.into()));
+                watch.begin(start.into());
             }
             tell(seen);
         };
@@ -168,11 +164,7 @@ impl Session<'_> {
             (other, RoundControl::from(stop.clone()), of_second),
         );
         let (results, ended) = services.during(both, &stop).await;
-        over.cancel();
-        let mut observed = match observed {
-            Some(observed) => observed.await.unwrap_or_default(),
-            None => Observed::default(),
-        };
+        let mut observed = watch.end().await;
         observed.add_idle(&idle);
         let results = results.map_err(Failure::with(Exit::Failed))?;
         self.tell(Event::LoadEnded(results.iter().map(rate_per_s).sum()));

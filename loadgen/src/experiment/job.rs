@@ -49,11 +49,11 @@ pub struct Job {
 }
 
 impl Job {
-    /// Returns the number of measured passes with numbers of their own that each round has: one, or one
-    /// for each duet.
+    /// Returns the number of measured passes of each round: over each contender or, in a duet, over the
+    /// first together with each other one.
     pub fn passes(&self) -> u32 {
-        let duets = u32::try_from(self.contenders.len()).unwrap_or(u32::MAX).saturating_sub(1);
-        if self.duet { duets } else { 1 }
+        let contenders = u32::try_from(self.contenders.len()).unwrap_or(u32::MAX);
+        if self.duet { contenders.saturating_sub(1) } else { contenders }
     }
 
     /// Returns the names of the contenders.

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::de::IgnoredAny;
-use tokio_util::sync::CancellationToken;
 
 use super::measured::{Loaded, Measured, held};
 use super::observe::{Begun, Event};
@@ -17,7 +16,7 @@ use crate::engine::{
     self, Demand, Plan, Results, RoundControl, Seen, TrialAnswer, Verified, VerifyError,
 };
 use crate::failure::{Exit, Failure};
-use crate::lab::{LabError, Observed, Surroundings, Target, local_port};
+use crate::lab::{LabError, Surroundings, Target, local_port};
 use crate::measure::GrowingSeries;
 use crate::text::with_code;
 
@@ -92,17 +91,14 @@ impl Session<'_> {
         let mut refusals = self.lab.is_none().then(Refusals::default);
         let targets = running.as_deref_mut().into_iter().collect();
         let mut services = Services { targets, lab: self.lab.as_mut() };
-        let over = CancellationToken::new();
-        let watched = services.watched(&self.generator);
-        let watch = Watch::new(watched, plan, over.clone());
-        let mut watch = Some(watch.telling(self.observers.cpu_teller()).within(surroundings));
-        let mut observed = None;
+        let watch = Watch::new(services.watched(&self.generator), plan);
+        let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
         let mut is_gone = false;
         let observers = &mut self.observers;
         let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
             Seen::Started(start) => {
-                observed = watch.take().map(|watch| watch.from(start.into()));
+                watch.begin(start.into());
                 observers.tell(Event::LoadStarted(start));
             }
             Seen::Snapshot(worker, snapshot) => {
@@ -124,11 +120,7 @@ impl Session<'_> {
         let (results, ended) = services.during(round, &stop).await;
         let gone = is_gone.then(|| LabError::ServerGone { url: plan.base_url.clone() });
         let ended = ended.or(gone);
-        over.cancel();
-        let mut observed = match observed {
-            Some(observed) => observed.await.unwrap_or_default(),
-            None => Observed::default(),
-        };
+        let mut observed = watch.end().await;
         observed.add_idle(&idle);
         let after = match ended {
             // A replica or the balancer may be gone.

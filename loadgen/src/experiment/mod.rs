@@ -28,6 +28,7 @@ mod load;
 pub mod measured;
 pub mod noise_floor;
 pub mod observe;
+mod preparation;
 mod proof;
 pub mod published;
 mod refusals;

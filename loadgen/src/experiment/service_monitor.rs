@@ -105,20 +105,22 @@ pub(super) struct Watch {
     /// Time from the start of the load to the end of the hold (the phase with the full load).
     /// `None` if iterations end the hold: the watch then ends when `over` is cancelled.
     end: Option<Duration>,
+    /// Cancelled to end the watch.
     over: CancellationToken,
     /// Callback that receives the present CPU use from the start
     /// of the load on; `None` if no observer shows CPU use.
     tell: Option<CpuTeller>,
     surroundings: Surroundings,
+    /// Task that watches; `None` before the start of the load.
+    task: Option<JoinHandle<Observed>>,
 }
 
 impl Watch {
     /// Creates a watch over `watched` for a round of `plan`.
-    /// If `over` is cancelled, the watch ends early.
-    pub(super) fn new(watched: Vec<Watched>, plan: &Plan, over: CancellationToken) -> Self {
-        let begin = plan.warmup + plan.ramp_up();
-        let surroundings = Surroundings::default();
-        Self { watched, begin, end: plan.length(), over, tell: None, surroundings }
+    pub(super) fn new(watched: Vec<Watched>, plan: &Plan) -> Self {
+        let (begin, end) = (plan.warmup + plan.ramp_up(), plan.length());
+        let (over, surroundings) = (CancellationToken::new(), Surroundings::default());
+        Self { watched, begin, end, over, tell: None, surroundings, task: None }
     }
 
     /// Sets what is observed besides the services.
@@ -133,11 +135,11 @@ impl Watch {
         Self { tell, ..self }
     }
 
-    /// Starts to watch a round whose load starts at
-    /// `start`. The returned task gives the resources used.
-    pub(super) fn from(self, start: Instant) -> JoinHandle<Observed> {
-        let Self { watched, begin, end, over, tell, surroundings } = self;
-        tokio::spawn(async move {
+    /// Starts to watch a round whose load starts at `start`.
+    pub(super) fn begin(&mut self, start: Instant) {
+        let (watched, surroundings) = (self.watched.clone(), self.surroundings.clone());
+        let (tell, over, begin, end) = (self.tell.clone(), self.over.clone(), self.begin, self.end);
+        self.task = Some(tokio::spawn(async move {
             let before = tell
                 .clone()
                 .map(|tell| Window::telling(watched.clone(), Some(tell), Surroundings::default()));
@@ -154,6 +156,15 @@ impl Watch {
             }
             // Closing looks at all processes, which must not delay the drain.
             tokio::task::spawn_blocking(|| window.close()).await.unwrap_or_default()
-        })
+        }));
+    }
+
+    /// Ends the watch, if it still goes on, and returns the resources used.
+    pub(super) async fn end(self) -> Observed {
+        self.over.cancel();
+        match self.task {
+            Some(task) => task.await.unwrap_or_default(),
+            None => Observed::default(),
+        }
     }
 }

@@ -15,27 +15,18 @@ use super::job::Job;
 use super::measured::{Loaded, Measured, MeasuredRound};
 use super::observe::{Begun, Event, Observers, SoFar};
 pub use super::stopped::Stopped;
-use super::stopped::unless;
-use super::{proof, worker_losses, workers};
+use super::worker_losses;
 use crate::analysis::statistics::order;
 use crate::engine::TrialAnswer;
-use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, LabError, Layout, Size, Target, Turn};
+use crate::failure::Failure;
+use crate::lab::{Lab, LabError, Layout, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
-use crate::scenario::Backend;
 use crate::text::with_code;
 
 /// Estimated duration of a round besides warm-up and load: the
 /// target's start, verification and stop.
 pub const OVERHEAD: Duration = Duration::from_secs(2);
-
-/// Message to the user if the scenario has proofs but loadgen runs no backends.
-const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a server at --url";
-
-/// Message to the user if the scenario has proofs but two contenders write to the same backends.
-const NO_PROOFS_IN_DUETS: &str =
-    "proofs are skipped: in a duet, both targets write to the same backends";
 
 /// An experiment in progress.
 pub struct Session<'a> {
@@ -48,7 +39,7 @@ pub struct Session<'a> {
     pub(super) observers: Observers<'a>,
     layout: &'a Layout,
     /// Folder for workers' logs.
-    logs: PathBuf,
+    pub(super) logs: PathBuf,
     pub(super) interrupt: CancellationToken,
     /// Control through which a user may change the load of a round, if any.
     pub(super) control: Option<Control>,
@@ -221,87 +212,6 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// Starts, verifies and stops each contender once, so that one that cannot be measured is found
-    /// before the others are. `turns` has the job and the index of each contender.
-    async fn preflight(&mut self, turns: &[(usize, usize)]) -> Result<(), Stopped> {
-        self.tell(Event::Phase("starting each contender once, before the first round"));
-        let mut tried = Vec::new();
-        for &(job, contender) in turns {
-            self.current = job;
-            let job = self.job();
-            let of = &job.contenders[contender];
-            // Contenders that differ only in their users are one server.
-            let name = job.target(contender).map(|target| &target.name);
-            let server =
-                (self.current, name, of.server_workers, job.replicas(contender), of.limits);
-            if tried.contains(&server) {
-                continue;
-            }
-            tried.push(server);
-            // Rounds have the numbers from 1.
-            let (url, mut running) = self.up(contender, &of.log(0, job.is_matrix())).await?;
-            let plan = job.plan(contender, url, 0);
-            let begun = Begun { contender, number: 1, name: &of.name, plan: &plan };
-            let verified = self.verify(begun, running.as_mut()).await;
-            let stopped = match running {
-                Some(running) => running.stop().await.map_err(Failure::from),
-                None => Ok(()),
-            };
-            verified?;
-            stopped?;
-        }
-        Ok(())
-    }
-
-    /// Starts the processes that run during all rounds of these jobs, unless they run already:
-    /// backends and workers.
-    pub async fn start(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
-        let interrupt = self.interrupt.clone();
-        if let Some(lab) = &mut self.lab {
-            unless(&interrupt, lab.start_backends(&backends(jobs)))
-                .await?
-                .map_err(Failure::from)?;
-        }
-        if let Generator::Workers(_) = self.generator {
-            return Ok(());
-        }
-        let gathered = workers::gather(self.job(), &self.logs, &mut self.observers);
-        if let Some(cluster) =
-            unless(&interrupt, gathered).await?.map_err(Failure::with(Exit::Failed))?
-        {
-            self.observers.tell(Event::Joined(cluster.roster()));
-            let cluster = cluster.on_loss(self.job().on_loss);
-            self.generator = Generator::Workers(Box::new(cluster));
-        }
-        Ok(())
-    }
-
-    /// Asks all proof questions of the scenarios once before the first round, so that a question
-    /// that fails is found before the measurement.
-    async fn try_proofs(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
-        let with_proofs = || jobs.iter().filter(|job| !job.scenario.proofs.is_empty());
-        match &self.lab {
-            _ if with_proofs().next().is_none() => {}
-            _ if self.job().duet => self.observers.tell(Event::Note(NO_PROOFS_IN_DUETS)),
-            None => self.observers.tell(Event::Note(NO_BACKENDS)),
-            Some(lab) => {
-                let existing = jobs.iter().map(|job| job.scenario.existing);
-                let existing = existing.max_by_key(|existing| existing.items).unwrap_or_default();
-                unless(&self.interrupt, lab.fill(existing)).await?.map_err(Failure::from)?;
-                for job in with_proofs() {
-                    self.ask(lab, job).await?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Returns the backends' answers to the proof questions of the scenario.
-    async fn ask(&self, lab: &Lab, job: &Job) -> Result<Vec<i64>, Stopped> {
-        let asked = unless(&self.interrupt, proof::ask(lab, &job.scenario)).await?;
-        Ok(asked.map_err(Failure::from)?)
-    }
-
     /// Returns the maximum rate of the generator, if known by now.
     pub fn calibration(&self) -> Option<Calibration> {
         self.calibrations[self.current].flatten()
@@ -384,58 +294,4 @@ impl<'a> Session<'a> {
     async fn postgres_activity(&self) -> Option<PostgresActivity> {
         self.lab.as_ref()?.postgres_activity().await
     }
-
-    /// Fills the backends with data and starts the target. Returns the target's base URL and the
-    /// running target, which is `None` for a server that runs already.
-    pub async fn up(
-        &mut self,
-        target: usize,
-        log: &str,
-    ) -> Result<(String, Option<Target>), Stopped> {
-        if let Some(server) = self.job().running(target) {
-            return Ok((server.url.clone(), None));
-        }
-        self.fill(&self.job().contenders[target].name).await?;
-        let running = self.start_target(target, log).await?;
-        Ok((running.url.clone(), Some(running)))
-    }
-
-    /// Fills the backends with data, for a round of this name.
-    pub(super) async fn fill(&mut self, name: &str) -> Result<(), Stopped> {
-        let Some(lab) = &self.lab else { return Ok(()) };
-        self.observers.tell(Event::Step(&format!("starting {name}")));
-        let filled = lab.fill(self.job().scenario.existing);
-        Ok(unless(&self.interrupt, filled).await?.map_err(Failure::from)?)
-    }
-
-    /// Starts the target of a contender, with this file for its output.
-    pub(super) async fn start_target(
-        &self,
-        contender: usize,
-        log: &str,
-    ) -> Result<Target, Stopped> {
-        let (Some(lab), Some(spec)) = (&self.lab, self.job().target(contender)) else {
-            return Err(Stopped::Interrupted);
-        };
-        let of = &self.job().contenders[contender];
-        let size = Size {
-            workers: of.server_workers,
-            replicas: self.job().replicas(contender),
-            limits: of.limits,
-            backends: &self.job().scenario.backends,
-        };
-        let started = lab.start_target(&spec.name, log, size);
-        Ok(unless(&self.interrupt, started).await?.map_err(Failure::from)?)
-    }
-}
-
-/// Returns the backends that at least one job needs, in the order of the jobs.
-fn backends(jobs: &[Job]) -> Vec<Backend> {
-    let mut all = Vec::new();
-    for backend in jobs.iter().flat_map(|job| &job.scenario.backends) {
-        if !all.contains(backend) {
-            all.push(*backend);
-        }
-    }
-    all
 }

@@ -153,7 +153,7 @@ pub enum LabError {
     SharedCode {
         /// Name of the target with its ref.
         target: String,
-        /// What leads to the working tree.
+        /// Package, path or variable that leads to the working tree.
         what: String,
     },
 

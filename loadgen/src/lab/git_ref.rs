@@ -17,7 +17,7 @@ pub struct GitRef {
     pub dirty: Option<bool>,
     /// Whether the target's table is that of the working tree, because the commit has no manifest.
     pub is_defined_elsewhere: bool,
-    /// What the user must know about the ref, as sentences.
+    /// Notes on the ref for the user, as sentences.
     pub notes: Vec<String>,
 }
 

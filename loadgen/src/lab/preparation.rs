@@ -14,7 +14,7 @@ use super::{Lab, build};
 use crate::measure::BALANCER;
 use crate::scenario::Backend;
 
-/// What to know about a build at a ref that failed.
+/// Hint on a failed build at a ref.
 const AT_REF: &str = "; the build of a ref does not see your Python environment: if it needs one, let \
                       it make .venv in its folder";
 

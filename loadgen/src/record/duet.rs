@@ -1,9 +1,9 @@
-//! Holds what a run with duets records besides the comparison.
+//! Holds the evidence on duets, besides the comparison.
 
 use serde::{Deserialize, Serialize};
 
-/// What shows whether the figures of duets, in which two contenders were loaded at the same time on
-/// the same CPUs, can be compared, and how much they vary.
+/// Evidence on the figures of duets, in which two contenders were loaded at the same time on the same
+/// CPUs: whether the figures can be compared, and how much they vary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DuetRecord {
     /// Name of the contender that was measured together with each of the others.

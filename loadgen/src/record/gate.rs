@@ -18,7 +18,7 @@ pub struct GateRecord {
 pub struct Judged {
     /// Name of the target.
     pub target: String,
-    /// What the loss is of.
+    /// Figure of which the target lost something.
     pub of: LossOf,
     /// Loss in %; negative for a gain. `None` if the target cannot be judged.
     pub loss_percent: Option<f64>,

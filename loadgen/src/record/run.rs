@@ -53,7 +53,7 @@ pub struct RunRecord {
     /// Ranking and comparison of the targets; `None` for a single server that was already running,
     /// unless the server was compared with itself, and for a run without a whole round.
     pub comparison: Option<Comparison>,
-    /// What shows whether the figures of duets can be compared; `None` for a run without duets, and in
+    /// Whether the figures of duets can be compared, and how much they vary; `None` for a run without duets, and in
     /// records of earlier versions.
     #[serde(default)]
     pub duet: Option<DuetRecord>,

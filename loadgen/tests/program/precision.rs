@@ -59,6 +59,20 @@ async fn no_stage_begins_that_the_time_does_not_allow() {
     assert_eq!(rounds(&finished.json()), 5);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_single_server_has_the_precision_of_its_rate() {
+    let server = Counting::start().await;
+    let project =
+        Project::real().file("mine.toml", "[load]\nusers = 2\n[[step]]\nget = \"/slow/5\"\n");
+    let url = format!("--url={}", server.url);
+    let arguments = ["-s=mine.toml", "--duration=200ms", "--warmup=0s", &url];
+    let finished = tokio::task::block_in_place(|| {
+        project.run(&[&arguments[..], &["--precision=50", "--rounds=5", "--out=run"]].concat())
+    });
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert!(finished.stdout.contains("all intervals are within ±50 %"), "{}", finished.stdout);
+}
+
 #[test]
 fn a_first_stage_needs_five_rounds() {
     let project = Project::real();

@@ -73,7 +73,7 @@ fn a_duet_agrees_with_many_interleaved_rounds() {
     assert!((duet.ratio / rounds.ratio - 1.0).abs() < 0.01);
 }
 
-/// What a run says of two targets.
+/// Comparison of two targets by a run.
 #[derive(Debug)]
 struct Claim {
     better: String,

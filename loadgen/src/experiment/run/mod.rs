@@ -37,16 +37,6 @@ pub struct Run {
     pub precision: Option<Precision>,
 }
 
-impl Run {
-    /// Returns the number of measured passes of each round: over each contender, or one for each duet.
-    pub(super) fn rounds_each(&self) -> u32 {
-        match self.job.duet {
-            true => self.job.passes(),
-            false => u32::try_from(self.job.contenders.len()).unwrap_or(u32::MAX),
-        }
-    }
-}
-
 impl Experiment for Run {
     type Measured = Measured;
     type Record = RunRecord;
@@ -63,7 +53,7 @@ impl Experiment for Run {
 
     fn forecast(&self) -> (u32, Option<Duration>) {
         let length = self.job.plan(0, String::new(), 1).length();
-        (self.job.rounds * self.rounds_each(), length.map(|length| length + OVERHEAD))
+        (self.job.rounds * self.job.passes(), length.map(|length| length + OVERHEAD))
     }
 
     fn announcement(&self) -> Option<String> {

@@ -52,8 +52,8 @@ impl Precision {
             }
             let each = measured.took / to;
             session.tell(Event::Note(&self.plan(&needed, to, next, each)));
-            session
-                .tell(Event::Expected((next - to) * run.rounds_each(), each / run.rounds_each()));
+            let passes = run.job.passes();
+            session.tell(Event::Expected((next - to) * passes, each / passes.max(1)));
             (from, to) = (to + 1, next);
         }
     }

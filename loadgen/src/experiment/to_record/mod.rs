@@ -78,7 +78,9 @@ pub fn build(
         }
     }
     let load = load(job, measured);
-    let stages: Vec<u32> = measured.stages.iter().map(|end| end * job.passes()).collect();
+    // Each duet of a round has a number of its own.
+    let numbers = if job.duet { job.passes() } else { 1 };
+    let stages: Vec<u32> = measured.stages.iter().map(|end| end * numbers).collect();
     let (duet, comparison) = match job.duet {
         false => (None, comparison::of(job, &load, &targets, &stages)),
         true => compare_duets(&targets, &load, &stages, job.aa).unzip(),

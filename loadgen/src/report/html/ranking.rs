@@ -22,7 +22,7 @@ pub(super) fn ranking(record: &RunRecord) -> Markup {
     };
     let caption = format!(
         "Requests/s counts expected responses only, with its 95 % confidence interval; {latencies}{}{}",
-        shared(record),
+        shared(record).map(|said| format!("; {said}")).unwrap_or_default(),
         parentheses(record)
     );
     let mut columns =

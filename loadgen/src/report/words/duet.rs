@@ -20,16 +20,8 @@ pub(super) fn of_duets(duet: &DuetRecord, comparison: &Comparison) -> Vec<String
     duet.pairs.iter().flat_map(of_pair).collect()
 }
 
-/// Text for a legend that says what rates and latencies of duets are not; empty without duets.
-pub(crate) fn shared(record: &RunRecord) -> &'static str {
-    match record.duet {
-        Some(_) => "; two targets shared the CPUs: no figure here is that of a server alone",
-        None => "",
-    }
-}
-
-/// Says what rates and latencies of duets are not, where a table has no legend; `None` without duets.
-pub(crate) fn sentence_on_shared(record: &RunRecord) -> Option<String> {
-    let text = shared(record).trim_start_matches("; ");
-    (!text.is_empty()).then(|| text.to_owned())
+/// Says what rates and latencies of duets are not; `None` without duets.
+pub(crate) fn shared(record: &RunRecord) -> Option<&'static str> {
+    let said = "two targets shared the CPUs: no figure here is that of a server alone";
+    record.duet.as_ref().map(|_| said)
 }

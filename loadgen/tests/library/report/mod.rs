@@ -3,6 +3,7 @@
 mod capacity;
 mod compared;
 mod containers;
+mod duets;
 mod experiment;
 mod foreign;
 mod formats;

@@ -6,7 +6,7 @@ use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::commits;
 use crate::report::words::conclusion::conclusion;
 use crate::report::words::connections;
-use crate::report::words::duet::sentence_on_shared;
+use crate::report::words::duet::shared;
 use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
@@ -38,7 +38,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
         list(
             conclusion(record)
                 .into_iter()
-                .chain(sentence_on_shared(record))
+                .chain(shared(record).map(str::to_owned))
                 .chain(commits::noise(&servers(record)))
                 .chain(commits::commits(&servers(record)))
                 .chain(bottlenecks(record))

@@ -99,7 +99,7 @@ fn table(record: &RunRecord) -> String {
     if rows.iter().any(|row| row.cpu.is_some()) {
         legend += "; CPU of the target in % of one core";
     }
-    legend += shared(record);
+    legend.extend(shared(record).map(|said| format!("; {said}")));
     legend += parentheses(record);
     let rows: Vec<Vec<String>> = rows.into_iter().map(row).collect();
     explained(&HEADER, &rows, &legend)

@@ -1,0 +1,89 @@
+//! Options of the subcommands for workers on other hosts.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::RunArgs;
+use crate::scenario::parse_duration;
+
+/// Options of `manager`.
+#[derive(Debug, Args)]
+#[command(after_help = MANAGER_EXAMPLES)]
+pub struct ManagerArgs {
+    /// Number of workers that the run waits for, from 1 to 1000.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
+    pub expect_workers: u32,
+    /// Name or address of this host to listen on, and a free port. The manager listens on all
+    /// addresses of a name; 0.0.0.0 or [::] stands for all addresses of this host.
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
+    pub listen: String,
+    /// Name or address at which workers find this host. The manager's certificate is for this name
+    /// or address [default: the host and port of --listen; the name of this host for 0.0.0.0 and
+    /// [::]].
+    #[arg(long, value_name = "HOST[:PORT]")]
+    pub advertise: Option<String>,
+    /// Folder for the workers' join files, and for the key that certifies the workers. The folder
+    /// is created if it is missing.
+    #[arg(long, value_name = "DIR", default_value = "join")]
+    pub join_dir: PathBuf,
+    /// Time after which a silent worker is lost, and after which workers stop their load if the
+    /// manager is silent, from 1s to 1m.
+    #[arg(long, value_name = "TIME", value_parser = lease, default_value = "3s", allow_hyphen_values = true)]
+    pub lease: Duration,
+    /// Longest wait for the workers. The run then begins with the workers that have joined
+    /// [default: wait until all workers have joined].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub wait: Option<Duration>,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+const MANAGER_EXAMPLES: &str = "\
+Examples:
+  loadgen manager --listen 0.0.0.0:7447 --advertise load-1 --expect-workers 3 \\
+      --scenario direct --url http://app-host:8000
+  loadgen worker --join join/0                    on the first of the three hosts
+
+Exit codes are those of `loadgen run`";
+
+fn lease(text: &str) -> Result<Duration, String> {
+    let lease = parse_duration(text).map_err(|e| e.to_string())?;
+    match lease.as_secs_f64() {
+        1.0..=60.0 => Ok(lease),
+        _ => Err("expected a duration from 1s to 1m".to_owned()),
+    }
+}
+
+/// Parses `HOST:PORT`, where an IPv6 address has brackets.
+fn host_and_port(text: &str) -> Result<String, String> {
+    match text.rsplit_once(':') {
+        Some((host, port))
+            if !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0) =>
+        {
+            Ok(text.to_owned())
+        }
+        _ => Err("expected HOST:PORT, such as load-1:7447".to_owned()),
+    }
+}
+
+/// Options of `worker`.
+#[derive(Debug, Args)]
+pub struct WorkerArgs {
+    /// Path of the join file that the manager has written. `-` reads the join file from standard
+    /// input; the worker then leaves when standard input is closed.
+    #[arg(long, value_name = "FILE|-", env = "LOADGEN_JOIN")]
+    pub join: String,
+    /// Leave when the manager is done, instead of waiting for the manager's next run.
+    #[arg(long)]
+    pub once: bool,
+    /// Longest search for the manager, before each run, until the worker leaves with exit code 1
+    /// [default: search until the manager is found].
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
+    pub wait: Option<Duration>,
+    /// Servers that this worker may load [default: any server].
+    #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
+    pub allow_target: Vec<String>,
+}
