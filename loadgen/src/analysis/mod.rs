@@ -15,6 +15,7 @@ pub mod claims;
 mod compare;
 mod curves;
 mod differences;
+mod effective;
 mod fairness;
 mod figures;
 mod limits_in_force;
@@ -24,10 +25,11 @@ mod plateau;
 mod runs;
 pub mod scaling;
 pub mod statistics;
+mod steady;
 pub mod steps;
 pub mod thresholds;
-mod trend;
 pub mod verdicts;
+mod whole_seconds;
 
 pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, Uncertain, compare_capacities, curve, judge, knee,
@@ -36,10 +38,10 @@ pub use capacity::{
 pub use compare::{ByPercentile, ByRound, Cell, compare};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::differences;
+pub use effective::effective_samples;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{by_percentile, rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};
 pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use runs::{Comparable, NotComparable};
-pub use trend::Trend;
