@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::compare::{ByRound, compare_in_stages};
 use super::figures::{FAILED, rates, requests_per_cpu_s};
 use super::statistics::Sample;
-use super::trend::whole_seconds;
+use super::whole_seconds::whole_seconds;
 use crate::record::{
     Bottleneck, Comparison, DuetPair, DuetRecord, LoadRecord, NoRates, RoundRecord, TargetRecord,
 };

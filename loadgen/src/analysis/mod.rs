@@ -16,6 +16,7 @@ mod compare;
 mod curves;
 mod differences;
 mod duet;
+mod effective;
 mod fairness;
 mod figures;
 mod gate;
@@ -27,10 +28,11 @@ mod precision;
 mod runs;
 pub mod scaling;
 pub mod statistics;
+mod steady;
 pub mod steps;
 pub mod thresholds;
-mod trend;
 pub mod verdicts;
+mod whole_seconds;
 
 pub use capacity::{
     Criteria, Judgement, Limits, Search, Tried, Uncertain, compare_capacities, curve, judge, knee,
@@ -40,6 +42,7 @@ pub use compare::{ByPercentile, ByRound, Cell, compare, compare_in_stages};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::{commits, differences, same_commits};
 pub use duet::compare_duets;
+pub use effective::effective_samples;
 pub use fairness::{Compared, confounded, unlike};
 pub use figures::{by_percentile, rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};
@@ -47,4 +50,3 @@ pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use precision::Needed;
 pub use runs::{Comparable, NotComparable};
-pub use trend::Trend;

@@ -8,6 +8,7 @@ use super::bottleneck::Bottleneck;
 use super::flow::FlowRecord;
 use super::git::GitRecord;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
+use super::percentile::Percentile;
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
 use super::stage::StageResult;
@@ -61,6 +62,11 @@ pub struct TargetRecord {
     pub uncoordinated_us: Option<LatencySummary>,
     /// Variation of the latencies from round to round, all steps together, in µs.
     pub latency_over_rounds_us: LatencyOverRounds,
+    /// Effective sample size of each latency percentile of the whole rounds together: the number of
+    /// independent requests whose percentile would vary as little from round to round. Empty with
+    /// fewer than five whole rounds, and in records of earlier versions.
+    #[serde(default)]
+    pub effective_samples: BTreeMap<Percentile, u64>,
     /// Sum of each counter (a number read from answers) over the hold (the measured period), by the
     /// counter's name.
     pub counters: BTreeMap<String, u64>,

@@ -122,8 +122,10 @@ pub enum VerdictKind {
     ReplicasMiscounted,
     /// A process had nearly as many files open as its limit allows.
     OpenFiles,
-    /// The rate rose or fell during the measurement.
-    Drift,
+    /// The rate or the CPU time per request changed during the measurement. Earlier versions called
+    /// this verdict `drift`.
+    #[serde(alias = "drift")]
+    NotSteady,
     /// Targets had more server workers than cores.
     FewCores,
     /// PostgreSQL's data lay in memory, where `fsync` costs nothing.
@@ -138,4 +140,16 @@ pub enum VerdictKind {
     Interrupted,
     /// A threshold failed and ended the run (`--fail-fast`).
     StoppedEarly,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_of_earlier_versions_can_be_read() {
+        let kind: VerdictKind = serde_json::from_str("\"drift\"").unwrap();
+        assert_eq!(kind, VerdictKind::NotSteady);
+        assert_eq!(serde_json::to_string(&kind).unwrap(), "\"not_steady\"");
+    }
 }

@@ -12,6 +12,7 @@ mod replicas;
 mod schedule;
 mod server;
 mod silence;
+mod steady;
 mod streams;
 mod system;
 mod workers;
@@ -29,10 +30,10 @@ use self::replicas::replicas;
 use self::schedule::schedule_not_kept;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
+use self::steady::not_steady;
 use self::streams::slow_reader;
 use self::system::system;
 use self::workers::slow_worker;
-use crate::analysis::trend::Trend;
 use crate::measure::ErrorKind;
 use crate::record::{
     Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
@@ -67,7 +68,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(open_files(target))
                 .chain(rate_not_kept(target, record).or_else(|| schedule_not_kept(target)))
                 .chain(stall_hidden(target).filter(|_| record.duet.is_none()))
-                .chain(drift(target, record))
+                .chain(not_steady(target, record))
                 .chain(too_few_samples(target))
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))
         })
@@ -305,37 +306,6 @@ fn stall_hidden(target: &TargetRecord) -> Option<Verdict> {
     let advice = "the closed model hides stalls, and long waits of a few requests: measure in the open \
                   model, with --rate";
     Some(verdict(target, VerdictKind::StallHidden, message, advice))
-}
-
-/// Greatest change of the rate within a round, in %, that leads to no verdict. With a greater
-/// change, the rate mixes several states of the target.
-const DRIFT_PERCENT: f64 = 2.0;
-
-/// Returns a verdict if the rate rose or fell during the measurement. Only a constant number of
-/// users in the closed model, for a fixed duration, is checked.
-fn drift(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
-    record.load.duration_s?;
-    if record.load.rate_per_s.is_some() || !record.load.stages.is_empty() {
-        return None;
-    }
-    let trend = Trend::of(&target.rounds, record.load.ramp_up_s)?;
-    if trend.percent.abs() <= DRIFT_PERCENT {
-        return None;
-    }
-    let [low, high] = trend.confidence_95_percent;
-    let message = format!(
-        "the rate changed by {:+.1} % ({low:+.1} to {high:+.1} %) from the first half of a round to \
-         the second",
-        trend.percent
-    );
-    let advice = match trend.percent > 0.0 {
-        true => "the target may still have been warming up: start counting later, with --warmup",
-        false => {
-            "look for something that fills up or is throttled; a longer --warmup shows where the \
-             rate settles"
-        }
-    };
-    Some(verdict(target, VerdictKind::Drift, message, advice))
 }
 
 /// Returns a verdict that lists the percentiles, over all steps together, for which there are too

@@ -97,6 +97,7 @@ mod tests {
             latency_histograms: BTreeMap::new(),
             uncoordinated_us: None,
             latency_over_rounds_us: LatencyOverRounds::default(),
+            effective_samples: BTreeMap::new(),
             counters: BTreeMap::new(),
             json_keys: BTreeMap::new(),
             proofs: Vec::new(),

@@ -12,13 +12,13 @@ use super::round::{Conditions, round_record};
 use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{Tally, counters, together};
-use crate::analysis::thresholds;
+use crate::analysis::{effective_samples, thresholds};
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
 use crate::experiment::measured::MeasuredRound;
 use crate::experiment::proof::proofs;
 use crate::experiment::sent::transport;
-use crate::measure::{Counts, LatencySummary, Phase, Series};
+use crate::measure::{Counts, Latencies, LatencySummary, Phase, Series};
 use crate::record::{
     Bottleneck, LatencyOverRounds, RoundRecord, ServerRecord, TargetRecord, ThresholdRecord,
 };
@@ -56,6 +56,9 @@ pub fn pool(
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
         latency_over_rounds_us: over_rounds(&rounds_recorded),
+        effective_samples: effective_samples(
+            &whole.iter().map(|it| answered_in(it)).collect::<Vec<_>>(),
+        ),
         transport: url.map(|url| transport(&job.scenario, url)),
         url: url.cloned().unwrap_or_default(),
         server,
@@ -86,6 +89,11 @@ pub fn pool(
         users: contender.users,
     };
     (record, thresholds)
+}
+
+/// Returns the latencies of the expected responses in the hold of a round.
+fn answered_in(round: &MeasuredRound) -> Latencies {
+    together(&round.results.series.phase(Phase::Hold)).answered
 }
 
 /// Returns the keys of the JSON object in the first answer to each step, by the step's name.

@@ -89,6 +89,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         latency_histograms: BTreeMap::new(),
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),
+        effective_samples: BTreeMap::new(),
         counters: BTreeMap::new(),
         json_keys: BTreeMap::new(),
         proofs: Vec::new(),

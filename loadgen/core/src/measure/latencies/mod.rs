@@ -85,6 +85,12 @@ impl Latencies {
         (beyond_millionths >= 10_000_000).then(|| histogram.value_at_quantile(q))
     }
 
+    /// Returns the number of latencies that are longer than `us`, a value of [`Self::quantile`].
+    #[must_use]
+    pub fn above(&self, us: u64) -> u64 {
+        self.recorded().filter(|(value, _)| *value > us).map(|(_, count)| count).sum()
+    }
+
     /// Estimates the latencies as if a request had been sent every `interval`, rather than after
     /// the response to the previous request. For a latency longer than `interval`, adds the
     /// requests that were not sent during the wait, each with the rest of the wait as its latency.
@@ -143,6 +149,15 @@ mod tests {
         assert_eq!(of(&[5; 10_000]).quantile(0.999), Some(5));
         assert_eq!(of(&[5; 100_000]).quantile(0.9999), Some(5));
         assert_eq!(of(&[5; 99_999]).quantile(0.9999), None);
+    }
+
+    #[test]
+    fn latencies_above_a_quantile_are_counted() {
+        let latencies = of(&(1..=10_000).map(|i| i * 10).collect::<Vec<_>>());
+        let p90 = latencies.quantile(0.9).unwrap();
+        assert!(latencies.above(p90).abs_diff(1_000) <= 10, "{}", latencies.above(p90));
+        assert_eq!(latencies.above(latencies.max().unwrap()), 0);
+        assert_eq!(Latencies::default().above(0), 0);
     }
 
     #[test]
