@@ -119,16 +119,12 @@ RELEASE := .loadgen/release
 CYCLONEDX := .loadgen/cyclonedx
 # A static program runs with every C library: one wheel for all of Linux.
 LINUX_WHEEL := --zig --compatibility manylinux2014 musllinux_1_1
-# A program that does not unwind needs no tables for it. They also tell where each function is called, which needs the
-# names of functions.
-LINUX_FLAGS := RUSTFLAGS="-C force-unwind-tables=no"
-IS_LINUX = $(findstring linux,$(TARGET))
 RELEASED = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo builds))/$(TARGET)/dist/loadgen
 
 wheel: $(RELEASE)/bin/maturin ## Build a wheel, for this machine or for TARGET
 	rustup target add $(TARGET)
-	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" $(if $(IS_LINUX),$(LINUX_FLAGS)) \
-		maturin build --quiet --profile dist --target $(TARGET) --out $(DIST) $(if $(IS_LINUX),$(LINUX_WHEEL))
+	PATH="$(CURDIR)/$(RELEASE)/bin:$$PATH" maturin build --quiet --profile dist --target $(TARGET) --out $(DIST) \
+		$(if $(findstring linux,$(TARGET)),$(LINUX_WHEEL))
 	@ls $(DIST)/*.whl
 
 # One build makes both: the archive has the program of the wheel.
