@@ -7,7 +7,7 @@
 //! `TMPDIR`. Other systems keep the folder as long as the socket.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +115,8 @@ impl Handle {
 
     #[cfg(target_os = "linux")]
     fn open(path: &Path, kind: Kind) -> io::Result<Self> {
+        use std::os::fd::AsRawFd;
+
         use rustix::fs::{FileType, Mode, OFlags, fstat, open};
         let open = open(path, OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
         let found = fstat(&open)?;

@@ -6,8 +6,9 @@
 //! the files with the embedded ones, and writes those that are missing or differ: a scenario that
 //! somebody has changed there must not be measured under the name of the lab's.
 
+use std::collections::BTreeMap;
 use std::fs::Permissions;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 use std::{env, fs, io};
 
-use include_dir::{Dir, DirEntry, File, include_dir};
+use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
 use super::error::LabError;
@@ -24,8 +25,8 @@ use super::inputs::add;
 use super::lock::Lock;
 use super::user_cache::user_cache;
 
-/// Links to the files of the repository that the lab consists of.
-static LAB: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/lab");
+/// Archive (tar, gzip) of `lab/`, whose links lead to the files of the repository that the lab consists of.
+const LAB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lab.tar.gz"));
 
 /// Name of the folders in the cache.
 const NAME: &str = "lab";
@@ -62,39 +63,38 @@ fn unpack_in(cache: &Path) -> Result<Unpacked, LabError> {
     let cache = std::path::absolute(cache).map_err(LabError::file("find", cache))?;
     fs::create_dir_all(&cache).map_err(LabError::file("create the folder", &cache))?;
     let _lock = Lock::wait_blocking(&hashed::lock_of_maker(&cache, NAME))?;
-    let files = files(&LAB);
+    let files = files().map_err(LabError::io("read the archive in the program"))?;
     let folder = hashed::folder(&cache, NAME, digest(&files));
     let in_use = hashed::use_folder(&folder)?;
-    for file in files {
-        let path = folder.join(file.path());
-        if !fs::read(&path).is_ok_and(|found| found == file.contents()) {
-            write(&path, file.contents()).map_err(LabError::file("write", &path))?;
+    for (inside, content) in &files {
+        let path = folder.join(inside);
+        if !fs::read(&path).is_ok_and(|found| found == *content) {
+            write(&path, content).map_err(LabError::file("write", &path))?;
         }
     }
     hashed::remove_others(&cache, NAME, &folder, UNUSED_FOR)?;
     Ok(Unpacked { folder, _in_use: in_use })
 }
 
-/// Returns all files in a folder and below, in the order of their paths.
-fn files(folder: &'static Dir<'static>) -> Vec<&'static File<'static>> {
-    let mut found = Vec::new();
-    for entry in folder.entries() {
-        match entry {
-            DirEntry::Dir(inside) => found.extend(files(inside)),
-            DirEntry::File(file) => found.push(file),
-        }
-    }
-    found.sort_by_key(|file| file.path());
-    found
+/// Returns the content of each file of the lab, by its path.
+fn files() -> io::Result<BTreeMap<PathBuf, Vec<u8>>> {
+    let mut archive = tar::Archive::new(GzDecoder::new(LAB));
+    let read = |entry: io::Result<tar::Entry<'_, _>>| {
+        let mut entry = entry?;
+        let mut content = Vec::new();
+        entry.read_to_end(&mut content)?;
+        Ok((entry.path()?.into_owned(), content))
+    };
+    archive.entries()?.map(read).collect()
 }
 
 /// Returns the digest of the files and of this platform, for which the targets' packages are installed
 /// beside the files: a home folder may be shared by different machines.
-fn digest(files: &[&File<'_>]) -> Sha256 {
+fn digest(files: &BTreeMap<PathBuf, Vec<u8>>) -> Sha256 {
     let mut digest = Sha256::new();
-    for file in files {
-        add(&mut digest, file.path().as_os_str().as_bytes());
-        add(&mut digest, file.contents());
+    for (inside, content) in files {
+        add(&mut digest, inside.as_os_str().as_bytes());
+        add(&mut digest, content);
     }
     add(&mut digest, env::consts::OS.as_bytes());
     add(&mut digest, env::consts::ARCH.as_bytes());
@@ -135,13 +135,10 @@ mod tests {
 
     /// Checks that `folder` has all embedded files, and no others.
     fn assert_whole(folder: &Path) {
-        let embedded = files(&LAB);
+        let embedded = files().unwrap();
         assert!(embedded.len() > 50, "{}", embedded.len());
-        let expected =
-            embedded.iter().map(|file| (folder.join(file.path()), file.contents().to_vec()));
-        let mut expected: Vec<_> = expected.collect();
-        expected.sort();
-        assert!(content(folder) == expected);
+        let expected = embedded.into_iter().map(|(inside, content)| (folder.join(inside), content));
+        assert!(content(folder) == expected.collect::<Vec<_>>());
     }
 
     #[test]

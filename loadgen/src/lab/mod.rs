@@ -5,11 +5,12 @@
 //! limits: see [`podman`]. Every service runs under a [guard], so that no service outlives loadgen,
 //! however loadgen ends.
 //!
-//! Commands use [`Lab`]. Below [`Lab`], from the bottom up: [`home`] finds the project, [`python`]
-//! prepares the environment, [`service`] runs one program, [`ready`] waits until a service answers,
-//! [`redis`] and [`postgres`] are the backends, [`manifest`] knows the targets, `runner` is the
-//! interface of both runtimes, `refs` runs targets as they are at refs of Git. [`cpus`] says where
-//! services run, and [`resources`] measures the resources that services use.
+//! Commands use [`Lab`]. Below [`Lab`], from the bottom up: `embedded` unpacks the lab that the program
+//! contains, [`home`] finds the project, [`python`] prepares the environment, [`service`] runs one
+//! program, [`ready`] waits until a service answers, [`redis`] and [`postgres`] are the backends,
+//! [`manifest`] knows the targets, `runner` is the interface of both runtimes, `refs` runs targets as
+//! they are at refs of Git. [`cpus`] says where services run, and [`resources`] measures the resources
+//! that services use.
 
 mod alone;
 mod balancer;

@@ -189,11 +189,16 @@ fn try_lock(turn: &File) -> io::Result<bool> {
     }
 }
 
+// Constants of the system that fit into the type of its own structure. Linux and macOS declare them with
+// different types.
+const READ: libc::c_short = libc::F_RDLCK as libc::c_short;
+const WRITE: libc::c_short = libc::F_WRLCK as libc::c_short;
+const UNLOCKED: libc::c_short = libc::F_UNLCK as libc::c_short;
+
 /// Returns a lock of `length` bytes from `start`; to the end of any file if `length` is 0.
-fn bytes(kind: libc::c_int, start: i64, length: i64) -> libc::flock {
+fn bytes(kind: libc::c_short, start: i64, length: i64) -> libc::flock {
     libc::flock {
-        // Constants of the system that fit into its own type.
-        l_type: kind as libc::c_short,
+        l_type: kind,
         l_whence: libc::SEEK_SET as libc::c_short,
         l_start: start,
         l_len: length,
@@ -203,16 +208,16 @@ fn bytes(kind: libc::c_int, start: i64, length: i64) -> libc::flock {
 
 /// Locks the byte of this measurement, which the processes of one measurement share.
 fn lock_byte(measuring: &File, of: Measurement) -> io::Result<()> {
-    fcntl(measuring, FcntlArg::F_SETLK(&bytes(libc::F_RDLCK, of.0, 1)))?;
+    fcntl(measuring, FcntlArg::F_SETLK(&bytes(READ, of.0, 1)))?;
     Ok(())
 }
 
 /// Returns a measurement that holds another byte than this one's, in another process.
 fn other(measuring: &File, of: Measurement) -> io::Result<Option<Other>> {
     for (start, length) in [(0, of.0), (of.0 + 1, 0)] {
-        let mut lock = bytes(libc::F_WRLCK, start, length);
+        let mut lock = bytes(WRITE, start, length);
         fcntl(measuring, FcntlArg::F_GETLK(&mut lock))?;
-        if i32::from(lock.l_type) != libc::F_UNLCK {
+        if lock.l_type != UNLOCKED {
             let pid = u32::try_from(lock.l_pid).ok().filter(|pid| *pid > 0);
             return Ok(Some(Other { pid }));
         }
