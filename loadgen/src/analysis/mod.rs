@@ -21,6 +21,7 @@ mod fairness;
 mod figures;
 mod gate;
 mod limits_in_force;
+mod loss;
 mod offered_rate;
 mod over_rounds;
 mod plateau;

@@ -8,11 +8,11 @@ use crate::cli::CompareArgs;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
 use crate::process::print;
-use crate::record::RunsRecord;
+use crate::record::{Judgement, RunsRecord};
 use crate::report::{self, Document};
 
 /// Compares saved runs, and prints the differences. With `--fail-on-regression`, the exit code
-/// reports whether a run is worse by more than the limit.
+/// says whether a target lost more than the limit.
 pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.junit {
         junit::prepare(path)?;
@@ -37,18 +37,22 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
 /// Returns the exit code. A regression takes precedence, because a regression is certain. With
 /// `--fail-on-regression`, runs that cannot be judged are an error.
 fn exit(record: &RunsRecord) -> Result<Exit, Failure> {
-    if !record.regressions.is_empty() {
+    let Some(gate) = &record.gate else { return Ok(Exit::Done) };
+    if gate.has(Judgement::Slower) {
         return Ok(Exit::Threshold);
     }
-    match record.unjudged.as_slice() {
-        [] => Ok(Exit::Done),
-        unjudged => {
-            let message = format!("cannot judge --fail-on-regression: {}", unjudged.join("; "));
-            let help = "measure again: at least five complete rounds, at a rate that both servers carry and \
-                        that the server limits, in runs that do not fail";
-            Err(Failure::message(Exit::Failed, "regression_not_judged", message, help))
-        }
+    let unjudged: Vec<String> = gate
+        .judged
+        .iter()
+        .filter_map(|one| Some(format!("{}: {}", one.target, one.why_not.as_ref()?)))
+        .collect();
+    if unjudged.is_empty() {
+        return Ok(Exit::Done);
     }
+    let message = format!("cannot judge --fail-on-regression: {}", unjudged.join("; "));
+    let help = "measure again: at least five complete rounds, at a rate that both servers carry and \
+                that the server limits, in runs that do not fail";
+    Err(Failure::message(Exit::Failed, "regression_not_judged", message, help))
 }
 
 fn read(name: &str, path: &Path) -> Result<Comparable, Failure> {

@@ -1,22 +1,24 @@
-//! Holds what a gate against regressions found: whether targets of a run are slower than the first.
+//! Holds what a gate against regressions found: whether targets are slower than they were, or than
+//! the first target.
 
 use serde::{Deserialize, Serialize};
 
-/// Judgement of each target of a run against the first target.
+/// Judgement of targets against a base: of each target of a run against the first target, or of each
+/// target in later runs against itself in the first run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GateRecord {
-    /// Name of the first target, with which the others are compared.
+    /// Name of the first target, or of the first run, with which the others are compared.
     pub base: String,
     /// Greatest loss that is accepted, in %.
     pub limit_percent: f64,
-    /// The other targets.
+    /// The other targets, or the targets of the other runs.
     pub judged: Vec<Judged>,
 }
 
 /// Judgement of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
-    /// Name of the target.
+    /// Name of the target; of saved runs, with the name of the run, such as `sanic (after)`.
     pub target: String,
     /// Figure of which the target lost something.
     pub of: LossOf,
@@ -44,6 +46,24 @@ pub enum LossOf {
     Latency,
     /// CPU time per expected answer, in a duet: a loss is more CPU time.
     CpuTime,
+    /// Capacity, of searches: a loss is a lower capacity.
+    Capacity,
+}
+
+impl Judged {
+    /// Returns the judgement of a target that cannot be judged.
+    #[must_use]
+    pub fn unjudged(target: &str, of: LossOf, why_not: String) -> Self {
+        Self {
+            target: target.to_owned(),
+            of,
+            loss_percent: None,
+            confidence_percent: None,
+            judgement: Judgement::Unjudged,
+            why_not: Some(why_not),
+            more_rounds: None,
+        }
+    }
 }
 
 impl Judgement {

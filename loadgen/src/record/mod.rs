@@ -58,7 +58,7 @@ pub use proof::{Claimed, ProofRecord};
 pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
 pub use run::{Calibration, NoiseFloor, RunRecord, SCHEMA, StoppedEarly};
 pub use runs::{
-    Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
+    Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, RunsRecord, SentUnlike, Unlike,
 };
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use schedule::ScheduleRecord;

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::capacity::Capacity;
-use super::comparison::{Comparison, FEWEST_ROUNDS, Pair, RankedBy};
+use super::comparison::{Comparison, FEWEST_ROUNDS, Pair};
+use super::gate::GateRecord;
 use super::verdict::Verdict;
 use crate::measure::LatencySummary;
 
@@ -37,13 +38,8 @@ pub struct RunsRecord {
     /// another format, because another version saved the run.
     #[serde(default)]
     pub sent_unknown: Vec<String>,
-    /// Greatest loss that is not a regression, in %; `None` if the user named no limit.
-    pub limit_percent: Option<f64>,
-    /// Targets that lost more than `limit_percent`; empty without a limit.
-    pub regressions: Vec<Regression>,
-    /// One sentence for each target that cannot be judged by `limit_percent`, with the reason;
-    /// empty without a limit.
-    pub unjudged: Vec<String>,
+    /// Judgement of the targets of the later runs, by `--fail-on-regression`; `None` without the option.
+    pub gate: Option<GateRecord>,
 }
 
 /// Description of one compared run or capacity search.
@@ -108,18 +104,6 @@ pub struct Absent {
     pub run: String,
 }
 
-/// A target whose results in a later run are worse than in the first run by more than the limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Regression {
-    /// Name of the target.
-    pub target: String,
-    /// Name of the later run, in which the target is worse than in the first run.
-    pub run: String,
-    /// Size of the loss, in %: the decrease of the rate or capacity; in the open model, the
-    /// increase of the median latency.
-    pub percent: f64,
-}
-
 /// A target that is not compared, because a later run sent other requests to the target than the
 /// first run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -161,14 +145,6 @@ impl RunsRecord {
     #[must_use]
     pub fn in_first(&self, later: &ComparedTarget) -> Option<&ComparedTarget> {
         self.targets.iter().find(|one| one.target == later.target && !self.is_later(one))
-    }
-
-    /// Returns the loss of the worse target of a pair, in %; `None` for too few rounds.
-    #[must_use]
-    pub fn lost_percent(&self, pair: &Pair) -> Option<f64> {
-        let ratio = pair.ratio.filter(|_| pair.confidence_95.is_some())?;
-        let is_by_latency = self.comparison.ranked_by == RankedBy::Speed;
-        Some(100.0 * if is_by_latency { ratio - 1.0 } else { 1.0 - 1.0 / ratio })
     }
 
     /// Returns the reason why a later run's target is not compared with that of the first run.

@@ -134,13 +134,15 @@ async fn a_regression_exits_with_3() {
     assert!(plain.stdout.contains("environment.kernel differs"), "{}", plain.stdout);
     let failed = compare(&project, &["--fail-on-regression=5%"]);
     assert_eq!(failed.code, Some(3), "{}", failed.said());
-    assert!(failed.stdout.contains("serves 10 % less in after"), "{}", failed.stdout);
+    let said = failed.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let lost = "(after) has -10.0 % requests/s (-10.0 to -10.0 %) compared with before5";
+    assert!(said.contains("regression: ") && said.contains(lost), "{said}");
     assert_eq!(compare(&project, &["--fail-on-regression=15"]).code, Some(0));
     let back = project.run(&["compare", "after", "before5", "--fail-on-regression=5%"]);
     assert_eq!(back.code, Some(0), "a gain: {}", back.said());
     let json = compare(&project, &["--format=json", "--fail-on-regression=5"]).json();
     assert_eq!(json["schema"], "loadgen.compare/1");
-    assert_eq!(json["regressions"][0]["run"], "after");
+    assert_eq!(json["gate"]["judged"][0]["judgement"], "slower");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,7 +12,7 @@ use figure::is_memory;
 pub use figure::{figures, is_better_higher, unit};
 
 use super::compare::ByRound;
-use super::statistics::{Sample, mean_95, rounds_to_exclude};
+use super::statistics::{LEVEL, Sample, mean_95, rounds_to_exclude};
 use crate::measure::BALANCER;
 use crate::record::{
     Bottleneck, ClaimRecord, EvidenceRecord, FEWEST_ROUNDS, Finding, TargetRecord,
@@ -144,11 +144,11 @@ impl<'a> Judging<'a> {
             let sample = Sample { mean: sign * ratio.sample.mean, ..ratio.sample };
             let is_enough = sample.rounds >= FEWEST_ROUNDS;
             let p = sample.p_value().filter(|_| is_enough).unwrap_or(1.0);
-            let held = p < super::statistics::LEVEL && sample.mean > 0.0;
-            one_reversed |= p < super::statistics::LEVEL / number && sample.mean < 0.0;
+            let held = p < LEVEL && sample.mean > 0.0;
+            one_reversed |= p < LEVEL / number && sample.mean < 0.0;
             if !held {
                 all_held = false;
-                let more = rounds_to_exclude(&ratio.sample, 0.0).filter(|_| is_enough);
+                let more = rounds_to_exclude(&ratio.sample, 0.0, LEVEL).filter(|_| is_enough);
                 more_rounds = more_rounds.zip(more).map(|(most, more): (u32, u32)| most.max(more));
                 open.get_or_insert(match is_enough {
                     true => format!("the order of {better} and {worse} may be chance"),
@@ -250,7 +250,7 @@ impl Ratio {
             } else {
                 high
             };
-            (Finding::CouldNotBeShown, rounds_to_exclude(&self.sample, nearer))
+            (Finding::CouldNotBeShown, rounds_to_exclude(&self.sample, nearer, LEVEL))
         }
     }
 

@@ -11,10 +11,10 @@ use comparable::Measured;
 pub(super) use comparable::limited;
 
 use super::compare::compare_by;
-use crate::record::{
-    Absent, COMPARE_SCHEMA, ComparedTarget, Regression, RunsRecord, SentUnlike, Unlike,
-};
+use super::loss::Limit;
+use crate::record::{Absent, COMPARE_SCHEMA, ComparedTarget, RunsRecord, SentUnlike, Unlike};
 use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
+use crate::record::{GateRecord, Judged, Judgement, LossOf};
 
 /// Reason why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,44 +67,40 @@ impl RunsRecord {
             unlike: unlike(runs, &names),
             sent_unlike,
             sent_unknown: unknown.map(|other| other.run.name.clone()).collect(),
-            limit_percent: None,
-            regressions: Vec::new(),
-            unjudged: Vec::new(),
+            gate: None,
         })
     }
 
-    /// Adds the targets that lost more than `limit` % by a statistically significant difference,
-    /// and the targets that cannot be judged.
+    /// Adds the judgement of each target of the later runs against the first run, in which it may be
+    /// `limit_percent` % better at most. A target that a later run lacks, or whose run counts as a
+    /// failure, is never judged as free of a loss.
     #[must_use]
-    pub fn judged(self, limit: f64) -> Self {
-        let (mut regressions, mut unjudged) = (Vec::new(), Vec::new());
-        let later = self.targets.iter().filter(|one| self.is_later(one));
-        for one in later {
-            let pair = self.against_first(one);
-            match pair.and_then(|pair| Some((pair, self.lost_percent(pair)?))) {
-                Some((pair, percent))
-                    if pair.worse == one.name && pair.shown && percent > limit =>
-                {
-                    let (target, run) = (one.target.clone(), one.run.clone());
-                    regressions.push(Regression { target, run, percent });
+    pub fn judged(self, limit_percent: f64) -> Self {
+        let first = self.runs[0].name.clone();
+        let of = match self.comparison.ranked_by {
+            RankedBy::Answers => LossOf::Rate,
+            RankedBy::Speed => LossOf::Latency,
+            RankedBy::Capacity => LossOf::Capacity,
+        };
+        let later: Vec<_> = self.targets.iter().filter(|one| self.is_later(one)).collect();
+        let limit = Limit::of(limit_percent, later.len());
+        let judge = |one: &&ComparedTarget| {
+            let gain = self.against_first(one).and_then(|pair| pair.gain_of(&one.name));
+            let judged = limit.judge(&one.name, of, gain.ok_or_else(|| self.why_not(one)));
+            match judged.judgement {
+                Judgement::NotSlower | Judgement::Open if !one.failed.is_empty() => {
+                    Judged::unjudged(&one.name, of, one.failed.join("; "))
                 }
-                // A target whose run counts as a failure is never judged as free of regressions.
-                Some(_) if !one.failed.is_empty() => {
-                    let why = one.failed.join("; ");
-                    unjudged.push(format!("{} in {}: {why}", one.target, one.run));
-                }
-                Some(_) => {}
-                None => {
-                    let why = self.why_not(one);
-                    unjudged.push(format!("{} in {}: {why}", one.target, one.run));
-                }
+                _ => judged,
             }
-        }
-        let first = &self.runs[0].name;
-        let absent = self.absent.iter().filter(|absent| absent.run != *first);
-        let absent = absent.map(|it| format!("{} in {}: not measured", it.target, it.run));
-        unjudged.extend(absent);
-        Self { limit_percent: Some(limit), regressions, unjudged, ..self }
+        };
+        let absent = self.absent.iter().filter(|absent| absent.run != first);
+        let absent = absent.map(|it| {
+            let name = format!("{} ({})", it.target, it.run);
+            Judged::unjudged(&name, of, "it was not measured".to_owned())
+        });
+        let judged = later.iter().map(judge).chain(absent).collect();
+        Self { gate: Some(GateRecord { base: first, limit_percent, judged }), ..self }
     }
 }
 

@@ -36,6 +36,13 @@ fn run(name: &str, targets: Vec<TargetRecord>) -> (String, RunRecord) {
     (name.to_owned(), record)
 }
 
+/// Returns the targets that cannot be judged, each with the reason.
+fn unjudged(record: &RunsRecord) -> Vec<String> {
+    let judged = &record.gate.as_ref().unwrap().judged;
+    let why = judged.iter().filter_map(|it| Some((&it.target, it.why_not.as_ref()?)));
+    why.map(|(target, why)| format!("{target}: {why}")).collect()
+}
+
 const RATES: [f64; 5] = [1000.0, 1010.0, 990.0, 1005.0, 995.0];
 
 #[test]
@@ -64,17 +71,22 @@ fn a_regression_is_shown_and_beyond_the_limit() {
     let runs = |after: [f64; 5]| {
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &after)])]
     };
-    let judged = |after, limit| compare(&runs(after)).unwrap().judged(limit);
+    let judged = |after, limit| {
+        let gate = compare(&runs(after)).unwrap().judged(limit).gate.unwrap();
+        assert_eq!((gate.base.as_str(), gate.judged.len()), ("before", 1));
+        gate.judged[0].clone()
+    };
     // Rounds differ from 0.9 × `RATES` by up to 0.3 %, so that differences have an interval.
     let slower = [898.0, 911.0, 890.0, 906.0, 895.0];
-    let record = judged(slower, 5.0);
-    let [regression] = &record.regressions[..] else { panic!("{record:?}") };
-    assert!((9.0..11.0).contains(&regression.percent), "{regression:?}");
-    assert_eq!((regression.target.as_str(), regression.run.as_str()), ("a", "after"));
-    assert_eq!(judged(slower, 15.0).regressions, []);
-    assert_eq!(judged(noisy, 5.0).regressions, [], "a loss of 10 % that may be chance");
+    let regression = judged(slower, 5.0);
+    assert_eq!(regression.judgement, Judgement::Slower);
+    assert_eq!((regression.target.as_str(), regression.of), ("a (after)", LossOf::Rate));
+    assert!((9.0..11.0).contains(&regression.loss_percent.unwrap()), "{regression:?}");
+    assert_eq!(judged(slower, 10.0).judgement, Judgement::Open, "the limit is within the interval");
+    assert_eq!(judged(slower, 15.0).judgement, Judgement::NotSlower);
+    assert_eq!(judged(noisy, 5.0).judgement, Judgement::Open, "a loss of 10 % that may be chance");
     let faster = slower.map(|rate| rate * 1.3);
-    assert_eq!(judged(faster, 5.0).regressions, [], "a gain");
+    assert_eq!(judged(faster, 5.0).judgement, Judgement::NotSlower, "a gain");
 }
 
 #[test]
@@ -97,8 +109,7 @@ fn too_few_rounds_are_not_judged() {
     let few =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES[..4])])];
     let judged = compare(&few).unwrap().judged(5.0);
-    assert_eq!(judged.regressions, []);
-    assert_eq!(judged.unjudged.len(), 1, "{judged:?}");
+    assert_eq!(unjudged(&judged), ["a (after): both need 5 rounds, and one has 4"]);
 }
 
 #[test]
@@ -107,8 +118,7 @@ fn rounds_that_were_not_whole_pass_no_gate() {
     cut.rounds.iter_mut().for_each(|round| round.whole = false);
     let runs = [run("before", vec![target("a", &RATES)]), run("after", vec![cut])];
     let judged = compare(&runs).unwrap().judged(5.0);
-    assert_eq!(judged.regressions, []);
-    assert_eq!(judged.unjudged, ["a in after: after has no round of full length and load"]);
+    assert_eq!(unjudged(&judged), ["a (after): after has no round of full length and load"]);
     assert_eq!(judged.comparison.unranked, ["a (after)"]);
 }
 
@@ -122,8 +132,8 @@ fn a_target_not_measured_again_passes_no_gate() {
         judged.absent.iter().map(|it| (&*it.target, &*it.run)).collect();
     assert_eq!(absent, [("a", "later"), ("b", "after"), ("b", "later"), ("c", "before")]);
     assert_eq!(
-        judged.unjudged,
-        ["a in later", "b in after", "b in later"].map(|it| format!("{it}: not measured"))
+        unjudged(&judged),
+        ["a (later)", "b (after)", "b (later)"].map(|it| format!("{it}: it was not measured"))
     );
     // A target that only later runs have in common has no baseline.
     let runs = [
@@ -154,24 +164,24 @@ fn at_a_rate(name: &str, answered: u64, p50: Option<u64>) -> (String, RunRecord)
 fn the_reason_why_latencies_are_not_compared_is_exact() {
     let why = |after: (String, RunRecord)| {
         let runs = [at_a_rate("before", 1_000, Some(2_000)), after];
-        compare(&runs).unwrap().judged(5.0).unjudged
+        unjudged(&compare(&runs).unwrap().judged(5.0))
     };
     assert_eq!(why(at_a_rate("after", 1_000, Some(2_001))), [""; 0]);
     assert_eq!(
         why(at_a_rate("after", 900, Some(2_000))),
-        ["a in after: after did not carry the rate"]
+        ["a (after): after did not carry the rate"]
     );
     let mut failing = at_a_rate("after", 1_000, Some(2_000));
     failing.1.targets[0].rounds[2].total.errors = 11;
     assert_eq!(
         why(failing),
         [
-            "a in after: after has a round in which more than 1 % of the requests failed or had no response"
+            "a (after): after has a round in which more than 1 % of the requests failed or had no response"
         ]
     );
     assert_eq!(
         why(at_a_rate("after", 1_000, None)),
-        ["a in after: after has a round with too few expected responses for a median"]
+        ["a (after): after has a round with too few expected responses for a median"]
     );
 }
 
@@ -191,17 +201,16 @@ fn rates_limited_by_others_pass_no_gate() {
         (Bottleneck::Network, "the network"),
     ] {
         let record = judged(bottleneck.clone(), false);
-        assert_eq!(record.regressions, []);
-        let why = format!("a in after: after has a rate that {who} limited");
-        assert_eq!(record.unjudged, [why]);
+        let why = format!("a (after): after has a rate that {who} limited");
+        assert_eq!(unjudged(&record), [why]);
         assert_eq!(record.comparison.pairs, [], "nor is a difference claimed");
         let placed = record.comparison.ranking.len();
         assert_eq!(placed, 2, "both rates are shown");
-        let why = format!("a in after: before has a rate that {who} limited");
-        assert_eq!(judged(bottleneck, true).unjudged, [why]);
+        let why = format!("a (after): before has a rate that {who} limited");
+        assert_eq!(unjudged(&judged(bottleneck, true)), [why]);
     }
     for own in [Bottleneck::Target, Bottleneck::Nobody] {
-        assert_eq!(judged(own, false).unjudged, [""; 0]);
+        assert_eq!(unjudged(&judged(own, false)), [""; 0]);
     }
     let mut runs =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
@@ -211,14 +220,14 @@ fn rates_limited_by_others_pass_no_gate() {
         message: String::new(),
         advice: String::new(),
     }];
-    assert_eq!(compare(&runs).unwrap().judged(5.0).unjudged.len(), 1, "it may have been");
+    assert_eq!(unjudged(&compare(&runs).unwrap().judged(5.0)).len(), 1, "it may have been");
 }
 
 #[test]
 fn a_run_that_failed_passes_no_gate() {
     let mut runs =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
-    let unjudged = |runs: &[_; 2]| compare(runs).unwrap().judged(5.0).unjudged;
+    let unjudged = |runs: &[_; 2]| unjudged(&compare(runs).unwrap().judged(5.0));
     assert_eq!(unjudged(&runs), [""; 0]);
     runs[1].1.thresholds = vec![ThresholdRecord {
         target: "a".to_owned(),
@@ -231,7 +240,7 @@ fn a_run_that_failed_passes_no_gate() {
         unanswered: 9,
     }];
     let why =
-        "a in after: threshold error_rate < 1% failed, because of requests in flight at the end";
+        "a (after): threshold error_rate < 1% failed, because of requests in flight at the end";
     assert_eq!(unjudged(&runs), [why]);
     runs.swap(0, 1);
     runs[0].0 = "before".to_owned();

@@ -3,7 +3,6 @@
 use statrs::distribution::{ChiSquared, Continuous, ContinuousCDF};
 use statrs::function::erf::erfc;
 
-use super::LEVEL;
 use super::sample::{Sample, t_quantile};
 use crate::record::FEWEST_ROUNDS;
 
@@ -28,13 +27,15 @@ const MOST_ROUNDS: u32 = 1_000;
 #[must_use]
 pub fn rounds_needed(sample: &Sample, level: f64) -> Option<u32> {
     let noise = upper_deviation(sample)?;
-    // A difference of two samples that are equally noisy and long has twice the degrees of freedom
-    // of a paired difference. More freedom comes from one sample being longer, which a new run need
-    // not repeat.
-    let each = (sample.freedom / (f64::from(sample.rounds) - 1.0)).min(2.0);
-    let freedom = |rounds: u32| each * f64::from(rounds - 1);
     let effect = DIFFERENCE.ln() / noise;
-    least_rounds(|rounds| power(effect, rounds, freedom(rounds), level) >= Some(POWER))
+    least_rounds(|rounds| power(effect, rounds, freedom(sample, rounds), level) >= Some(POWER))
+}
+
+/// Returns the degrees of freedom of a sample like this one, with this number of rounds. A difference
+/// of two samples that are equally noisy and long has twice the degrees of freedom of a paired
+/// difference. More freedom comes from one sample being longer, which a new run need not repeat.
+fn freedom(sample: &Sample, rounds: u32) -> f64 {
+    (sample.freedom / (f64::from(sample.rounds) - 1.0)).min(2.0) * f64::from(rounds - 1)
 }
 
 /// Returns the least number of rounds that are enough; `None` if more than 1,000 rounds are needed.
@@ -52,16 +53,15 @@ fn least_rounds(enough: impl Fn(u32) -> bool) -> Option<u32> {
 }
 
 /// Returns the number of further rounds after which the confidence interval of the sample's mean
-/// excludes `bound` with a probability of 90 %, if the mean stays as measured; at least 1. `None` if
-/// more than 1,000 rounds are needed in all, or for a sample of one round. The function assumes the
-/// same noise as [`rounds_needed`].
+/// at this level excludes `bound` with a probability of 90 %, if the mean stays as measured; at least
+/// 1. `None` if more than 1,000 rounds are needed in all, or for a sample of one round. The function
+/// assumes the same noise as [`rounds_needed`].
 #[must_use]
-pub fn rounds_to_exclude(sample: &Sample, bound: f64) -> Option<u32> {
+pub fn rounds_to_exclude(sample: &Sample, bound: f64, level: f64) -> Option<u32> {
     let noise = upper_deviation(sample)?;
     let effect = (sample.mean - bound).abs() / noise;
-    let freedom = |rounds: u32| f64::from(rounds - 1);
-    let needed =
-        least_rounds(|rounds| power(effect, rounds, freedom(rounds), LEVEL) >= Some(POWER))?;
+    let is_enough = |rounds| power(effect, rounds, freedom(sample, rounds), level) >= Some(POWER);
+    let needed = least_rounds(is_enough)?;
     Some(needed.saturating_sub(sample.rounds).max(1))
 }
 
@@ -119,6 +119,7 @@ fn normal(x: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::analysis::statistics::LEVEL;
 
     // v = n - 1; c = scipy.stats.t.ppf(1 - level / 2, v); nc = effect * math.sqrt(n)
     // scipy.stats.nct.sf(c, v, nc) + scipy.stats.nct.cdf(-c, v, nc), and the same by
@@ -198,9 +199,9 @@ mod tests {
             ([0.5, 0.6, 0.4, 0.7, 0.3], 0.49, None),
         ] {
             let sample = Sample::of(&values).unwrap();
-            assert_eq!(rounds_to_exclude(&sample, bound), more, "{values:?} {bound}");
+            assert_eq!(rounds_to_exclude(&sample, bound, LEVEL), more, "{values:?} {bound}");
         }
-        assert_eq!(rounds_to_exclude(&Sample::of(&[0.5]).unwrap(), 0.0), None);
+        assert_eq!(rounds_to_exclude(&Sample::of(&[0.5]).unwrap(), 0.0, LEVEL), None);
     }
 
     // TTestIndPower().solve_power(effect_size=math.log(1.05) / noise * math.sqrt(2), alpha=level,

@@ -3,7 +3,9 @@
 
 use maud::{PreEscaped, html};
 
-use crate::record::{ComparedTarget, Regression, RunRecord, RunsRecord, TargetRecord, VerdictKind};
+use crate::record::{
+    ComparedTarget, GateRecord, Judged, RunRecord, RunsRecord, TargetRecord, VerdictKind,
+};
 use crate::report::words::gate;
 use crate::report::words::proofs::{asked, by_proof};
 use crate::report::words::thresholds::judged;
@@ -35,41 +37,40 @@ pub fn junit(record: &RunRecord) -> String {
 
 /// Returns JUnit XML with a test suite for each target of each later run. The suite has a test whether
 /// the target lost more than the limit, if there is one, and a failed test for each reason why the run
-/// is a failure. A last suite has a failed test for each target that cannot be judged.
+/// is a failure. A target that a later run lacks has a suite, too, if there is a limit.
 #[must_use]
 pub fn junit_of_comparison(record: &RunsRecord) -> String {
-    let later = record.targets.iter().filter(|target| record.is_later(target));
-    let mut suites: Vec<Suite> = later.map(|target| of_later(record, target)).collect();
-    if !record.unjudged.is_empty() {
-        let unjudged = record.unjudged.iter();
-        let cases = unjudged
-            .map(|why| Case { name: "can be judged".to_owned(), failure: Some(why.clone()) })
-            .collect();
-        suites.push(Suite { name: "comparison".to_owned(), started: started(record, None), cases });
-    }
+    let later: Vec<_> = record.targets.iter().filter(|target| record.is_later(target)).collect();
+    let of_later = |target: &&ComparedTarget| {
+        let failed = target.failed.iter();
+        let failed = failed.map(|why| Case { name: "run".to_owned(), failure: Some(why.clone()) });
+        Suite {
+            name: target.name.clone(),
+            started: started(record, Some(&target.run)),
+            cases: accepted(record.gate.as_ref(), &target.name).chain(failed).collect(),
+        }
+    };
+    let judged = record.gate.iter().flat_map(|gate| &gate.judged);
+    let absent = judged.filter(|one| !later.iter().any(|target| target.name == one.target));
+    let of_absent = |one: &Judged| Suite {
+        name: one.target.clone(),
+        started: started(record, None),
+        cases: accepted(record.gate.as_ref(), &one.target).collect(),
+    };
+    let suites: Vec<Suite> = later.iter().map(of_later).chain(absent.map(of_absent)).collect();
     let scenario = record.runs.first().map_or("", |run| run.scenario.as_str());
     xml(scenario, &suites)
 }
 
-fn of_later(record: &RunsRecord, target: &ComparedTarget) -> Suite {
-    let is_it = |it: &&Regression| it.target == target.target && it.run == target.run;
-    let begin = format!("{} in {}: ", target.target, target.run);
-    let is_judged = !record.unjudged.iter().any(|why| why.starts_with(&begin));
-    let lost = record.limit_percent.filter(|_| is_judged).map(|limit| Case {
-        name: format!("loses at most {limit} %"),
-        failure: record
-            .regressions
-            .iter()
-            .find(is_it)
-            .map(|lost| format!("lost {:.1} %", lost.percent)),
-    });
-    let failed = target.failed.iter();
-    let failed = failed.map(|why| Case { name: "run".to_owned(), failure: Some(why.clone()) });
-    Suite {
-        name: target.name.clone(),
-        started: started(record, Some(&target.run)),
-        cases: lost.into_iter().chain(failed).collect(),
-    }
+/// Returns the test whether a target lost more than is accepted, if it was judged.
+fn accepted<'a>(gate: Option<&'a GateRecord>, target: &'a str) -> impl Iterator<Item = Case> + 'a {
+    gate.into_iter().flat_map(move |gate| {
+        let of_target = gate.judged.iter().filter(move |one| one.target == target);
+        of_target.map(move |one| Case {
+            name: format!("loses at most {} %", gate.limit_percent),
+            failure: one.judgement.is_failure().then(|| gate::judged(gate, one)),
+        })
+    })
 }
 
 /// Returns the start of the run of this name, or of the last run.
@@ -135,13 +136,7 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
         name: "answers to the end".to_owned(),
         failure: Some(verdict.coded()),
     });
-    let gate = record.gate.iter().flat_map(|gate| {
-        let of_target = gate.judged.iter().filter(|one| one.target == target.name);
-        of_target.map(move |one| Case {
-            name: format!("loses at most {} %", gate.limit_percent),
-            failure: one.judgement.is_failure().then(|| gate::judged(gate, one)),
-        })
-    });
+    let gate = accepted(record.gate.as_ref(), &target.name);
     thresholds.chain(proofs).chain(verdicts).chain(gate).collect()
 }
 

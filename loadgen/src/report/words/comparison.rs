@@ -5,7 +5,7 @@ use super::interval::aligned_plus_minus;
 use super::latencies;
 use super::ratio::{times, what_it_takes};
 use crate::record::{ComparedTarget, Pair, Placing, RankedBy, RunsRecord, Unlike};
-use crate::text::{count, milliseconds, precise, rate};
+use crate::text::{count, milliseconds, rate};
 
 /// Warning that belongs to every comparison of saved runs.
 const INTERLEAVED: &str = "the runs were not interleaved: the differences include all else that changed \
@@ -107,28 +107,6 @@ fn found(record: &RunsRecord, later: &ComparedTarget) -> String {
         RankedBy::Capacity => {
             format!("{run} carries {ratio} times the rate of {first} ({low}–{high})")
         }
-    }
-}
-
-/// Lists regressions beyond the user's limit and targets that could not be judged, or says that no
-/// regression was shown. Empty without a limit.
-pub(crate) fn judgement(record: &RunsRecord) -> Vec<String> {
-    let Some(limit) = record.limit_percent else { return Vec::new() };
-    let (does, lost) = match record.comparison.ranked_by {
-        RankedBy::Answers => ("serves", "less"),
-        RankedBy::Speed => ("answers", "slower"),
-        RankedBy::Capacity => ("carries", "less"),
-    };
-    let regressions = record.regressions.iter().map(|it| {
-        let (target, run, percent) =
-            (&it.target, &it.run, precise((it.percent * 10.0).round() / 10.0));
-        format!("regression: {target} {does} {percent} % {lost} in {run}; {limit} % is allowed")
-    });
-    let unjudged = record.unjudged.iter().map(|why| format!("not judged: {why}"));
-    let all: Vec<String> = regressions.chain(unjudged).collect();
-    match all.is_empty() {
-        true => vec![format!("no regression of more than {limit} % was shown")],
-        false => all,
     }
 }
 

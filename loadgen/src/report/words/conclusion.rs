@@ -3,7 +3,7 @@
 
 use super::curves::curves;
 use super::duet::of_duets;
-use super::gate::gate;
+use super::gate;
 use super::latencies;
 use super::matrix::scaling;
 use super::pair::{is_short, of_cpu, sentence, too_few};
@@ -16,16 +16,22 @@ use crate::record::{
 /// targets without a round of full length and load, and the noise floor.
 pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     let Some(comparison) = &record.comparison else {
-        return [gate(record), nothing_whole(record)].concat();
+        return [gate::sentences(record.gate.as_ref()), nothing_whole(record)].concat();
     };
     if let Some(duet) = &record.duet {
         let precision = precision(record).into_iter().collect();
         let mut all = comparison.pairs.iter().chain(&comparison.cpu_pairs);
         let noise = noise(record, comparison, all.any(|pair| pair.shown));
-        return [gate(record), of_duets(duet, comparison), precision, noise].concat();
+        return [
+            gate::sentences(record.gate.as_ref()),
+            of_duets(duet, comparison),
+            precision,
+            noise,
+        ]
+        .concat();
     }
     let pairs = neighbours(record, comparison);
-    let mut out = gate(record);
+    let mut out = gate::sentences(record.gate.as_ref());
     out.extend(conclude(&pairs, &comparison.scaling, comparison));
     out.extend(cpu_neighbours(record, comparison).into_iter().filter_map(of_cpu));
     let by_latency = by_latency(record, comparison);

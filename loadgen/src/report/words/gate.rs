@@ -1,14 +1,11 @@
-//! Says whether targets are slower than the first target, by more than the accepted loss.
+//! Says whether targets lost more than is accepted, compared with the first target or the first run.
 
-use crate::record::{GateRecord, Judged, Judgement, LossOf, RunRecord};
+use crate::record::{GateRecord, Judged, Judgement, LossOf};
 use crate::text::{count, precise};
 
-/// Returns a sentence for each target that was judged against the first; empty without a gate.
-pub(crate) fn gate(record: &RunRecord) -> Vec<String> {
-    let sentences = |gate: &GateRecord| -> Vec<String> {
-        gate.judged.iter().map(|one| judged(gate, one)).collect()
-    };
-    record.gate.as_ref().map(sentences).unwrap_or_default()
+/// Returns a sentence for each target that was judged; empty without a gate.
+pub(crate) fn sentences(gate: Option<&GateRecord>) -> Vec<String> {
+    gate.iter().flat_map(|gate| gate.judged.iter().map(|one| judged(gate, one))).collect()
 }
 
 /// Returns the judgement of one target in a sentence.
@@ -21,6 +18,7 @@ pub(crate) fn judged(gate: &GateRecord, one: &Judged) -> String {
     };
     let (changes, what) = match one.of {
         LossOf::Rate => ([-loss, -high, -low], "requests/s"),
+        LossOf::Capacity => ([-loss, -high, -low], "capacity"),
         LossOf::Latency => ([loss, low, high], "median latency"),
         LossOf::CpuTime => ([loss, low, high], "CPU time per request"),
     };

@@ -2,7 +2,8 @@
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{RankedBy, RunsRecord};
-use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
+use crate::report::words::comparison::{conclusion, headline, row, warnings};
+use crate::report::words::gate;
 
 /// Returns a Markdown document: a table of the targets in each run, the conclusions, and warnings,
 /// such as other differences between the runs.
@@ -28,7 +29,7 @@ pub(crate) fn comparison(record: &RunsRecord) -> String {
     sections(&[
         format!("**{}**", escaped(&headline(record))),
         table(header, &rows),
-        list(conclusion(record).into_iter().chain(judgement(record))),
+        list(conclusion(record).into_iter().chain(gate::sentences(record.gate.as_ref()))),
         titled("Warnings:", list(warnings(record))),
     ])
 }

@@ -1,7 +1,8 @@
 //! Lays out a comparison of saved runs for a terminal, within 80 columns where names allow.
 
 use crate::record::{RankedBy, RunsRecord};
-use crate::report::words::comparison::{conclusion, headline, judgement, row, warnings};
+use crate::report::words::comparison::{conclusion, headline, row, warnings};
+use crate::report::words::gate;
 use crate::report::words::interval::LEGEND;
 use crate::text::{lay_out, paragraphs, wrap};
 
@@ -44,7 +45,7 @@ pub(crate) fn comparison(record: &RunsRecord) -> String {
         wrap("", &headline(record)),
         lay_out(header, &rows) + "\n" + &wrap(" ", &legend),
         paragraphs(&conclusion(record)),
-        judgement(record).iter().map(|what| wrap(" ", what)).collect(),
+        gate::sentences(record.gate.as_ref()).iter().map(|what| wrap(" ", what)).collect(),
         warnings,
     ];
     let parts: Vec<String> = parts.into_iter().filter(|part| !part.is_empty()).collect();

@@ -1,0 +1,134 @@
+//! Judges the loss of a target by the greatest loss that is accepted.
+//!
+//! Two one-sided tests at the limit (Schuirmann, *A comparison of the Two One-Sided Tests Procedure and
+//! the Power Approach for assessing the equivalence of average bioavailability*, 1987), in the form of a
+//! confidence interval: a loss is shown if the whole interval is above the limit, and shown to be no
+//! greater if the whole interval is below. The interval is Student's, at 95 % for all targets together.
+
+use super::statistics::{LEVEL, Sample, rounds_to_exclude};
+use crate::record::{Judged, Judgement, LossOf, Pair};
+
+/// Greatest loss that is accepted, and the level at which losses are judged.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limit {
+    percent: f64,
+    level: f64,
+}
+
+impl Limit {
+    /// Makes the limit of a number of targets that are judged together (Bonferroni).
+    pub(super) fn of(percent: f64, targets: usize) -> Self {
+        Self { percent, level: LEVEL / targets.max(1) as f64 }
+    }
+
+    /// Judges a target by the logarithms of the ratios of its figures to those of the base, where more
+    /// is better; without them, by the reason why there are none.
+    pub(super) fn judge(self, target: &str, of: LossOf, ratios: Result<Sample, String>) -> Judged {
+        let sample = match ratios {
+            Ok(sample) => sample,
+            Err(why) => return Judged::unjudged(target, of, why),
+        };
+        let limit = of.logarithm(self.percent);
+        let ends = sample.confidence(self.level);
+        let judgement = match ends {
+            Some([_, best]) if best < limit => Judgement::Slower,
+            Some([worst, _]) if worst > limit => Judgement::NotSlower,
+            _ => Judgement::Open,
+        };
+        let is_open = judgement == Judgement::Open;
+        Judged {
+            target: target.to_owned(),
+            of,
+            loss_percent: Some(of.percent(sample.mean)),
+            // The smallest loss is at the upper end of the logarithm.
+            confidence_percent: ends.map(|[worst, best]| [of.percent(best), of.percent(worst)]),
+            judgement,
+            why_not: None,
+            more_rounds: is_open.then(|| rounds_to_exclude(&sample, limit, self.level)).flatten(),
+        }
+    }
+}
+
+impl LossOf {
+    /// Returns the loss in %, from the logarithm of the ratio of a target's figure to that of the base,
+    /// where more is better: the rate, the capacity, or one over the latency or the CPU time.
+    fn percent(self, logarithm: f64) -> f64 {
+        100.0
+            * match self {
+                Self::Rate | Self::Capacity => -logarithm.exp_m1(),
+                Self::Latency | Self::CpuTime => (-logarithm).exp_m1(),
+            }
+    }
+
+    /// Returns the logarithm of the ratio at which the loss is `percent` %.
+    fn logarithm(self, percent: f64) -> f64 {
+        match self {
+            Self::Rate | Self::Capacity => (-percent / 100.0).ln_1p(),
+            Self::Latency | Self::CpuTime => -(percent / 100.0).ln_1p(),
+        }
+    }
+}
+
+impl Pair {
+    /// Returns the logarithms of the ratios of a target's figures to those of the other target of the
+    /// pair, where more is better; `None` without an interval.
+    pub(super) fn gain_of(&self, target: &str) -> Option<Sample> {
+        let sample = self.sample()?;
+        let sign = if self.better == target { 1.0 } else { -1.0 };
+        Some(Sample { mean: sign * sample.mean, ..sample })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn judged(limit: f64, of: LossOf, logarithms: &[f64]) -> Judged {
+        Limit::of(limit, 1).judge("new", of, Ok(Sample::of(logarithms).unwrap()))
+    }
+
+    #[test]
+    fn a_loss_is_shown_only_where_the_whole_interval_is_beyond_the_limit() {
+        // x = np.log(1 - np.array([4, 5, 6, 5, 5]) / 100); m = x.mean(); s = x.std(ddof=1) / 5 ** .5
+        // h = stats.t.ppf(.975, 4) * s; 100 * (1 - np.exp([m, m + h, m - h]))
+        let logarithms = [4.0, 5.0, 6.0, 5.0, 5.0].map(|loss: f64| (1.0 - loss / 100.0).ln());
+        let of = judged(4.0, LossOf::Rate, &logarithms);
+        assert_eq!((of.judgement, of.why_not), (Judgement::Slower, None));
+        let [low, high] = of.confidence_percent.unwrap();
+        let measured = [of.loss_percent.unwrap(), low, high];
+        for (measured, expected) in measured.into_iter().zip([5.00211, 4.12003, 5.87607]) {
+            assert!((measured - expected).abs() < 1e-3, "{measured} {expected}");
+        }
+        assert_eq!(judged(5.0, LossOf::Rate, &logarithms).judgement, Judgement::Open);
+        assert!(judged(5.5, LossOf::Rate, &logarithms).more_rounds.is_some());
+        assert_eq!(judged(6.0, LossOf::Rate, &logarithms).judgement, Judgement::NotSlower);
+    }
+
+    #[test]
+    fn a_longer_time_is_a_loss_of_its_own_size() {
+        let logarithms = [-0.099, -0.1, -0.101, -0.1, -0.1];
+        for of in [LossOf::Latency, LossOf::CpuTime] {
+            let judged = judged(10.0, of, &logarithms);
+            assert_eq!(judged.judgement, Judgement::Slower);
+            assert!((judged.loss_percent.unwrap() - 10.517).abs() < 1e-3, "{judged:?}");
+        }
+        let less = judged(10.0, LossOf::Capacity, &logarithms);
+        assert!((less.loss_percent.unwrap() - 9.516).abs() < 1e-3, "{less:?}");
+        assert_eq!(less.judgement, Judgement::NotSlower);
+    }
+
+    #[test]
+    fn a_gain_is_no_loss() {
+        let of = judged(0.0, LossOf::Rate, &[0.04, 0.05, 0.06, 0.05, 0.05]);
+        assert_eq!(of.judgement, Judgement::NotSlower);
+        assert!((of.loss_percent.unwrap() + 5.127).abs() < 1e-3, "{of:?}");
+    }
+
+    #[test]
+    fn more_targets_need_more_certainty() {
+        let sample = Sample::of(&[-0.049, -0.052, -0.06, -0.056, -0.053]).unwrap();
+        let judgement =
+            |targets| Limit::of(4.5, targets).judge("new", LossOf::Rate, Ok(sample)).judgement;
+        assert_eq!((judgement(1), judgement(9)), (Judgement::Slower, Judgement::Open));
+    }
+}
