@@ -156,7 +156,7 @@ publish-check: ## Package both crates as for crates.io, and build the packages (
 
 # GITHUB_REF_NAME and GITHUB_REPOSITORY are set by GitHub.
 release-check: ## Check that the tag GITHUB_REF_NAME may be released
-	@python3 -m release.check "$(GITHUB_REF_NAME)" "$(GITHUB_REPOSITORY)"
+	@python3 -m release.check "$$GITHUB_REF_NAME" "$$GITHUB_REPOSITORY"
 
 release-notes: ## Write the section of CHANGELOG.md on this version
 	@python3 -m release.changelog target/release-notes.md

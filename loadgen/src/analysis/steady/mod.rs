@@ -31,7 +31,8 @@ pub struct Unsteady {
 /// A change of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// The beginning of all rounds differs from the rest.
+    /// The beginning of all rounds differs from the rest. Of several beginnings, the one whose
+    /// difference is most certain.
     OverRounds {
         /// Length of the beginning, in s.
         seconds: usize,
@@ -83,16 +84,14 @@ impl Unsteady {
 
 fn over_rounds(figure: Figure, rounds: &[(u32, Vec<f64>)]) -> Option<Unsteady> {
     let series: Vec<&[f64]> = rounds.iter().map(|(_, series)| series.as_slice()).collect();
-    let most = Beginning::of(&series)?;
-    let settled = Beginning::settled(&series);
-    let Beginning { seconds, difference } = settled.unwrap_or(most);
+    let Beginning { seconds, difference } = Beginning::of(&series)?;
     let percent = |logarithm: f64| logarithm.exp_m1() * 100.0;
     let change = Change::OverRounds {
         seconds,
         percent: percent(difference.mean),
         confidence_95_percent: difference.confidence_95()?.map(percent),
     };
-    let settles_after_s = settled.map(|beginning| beginning.seconds);
+    let settles_after_s = Beginning::settled(&series);
     Some(Unsteady { figure, change, settles_after_s })
 }
 

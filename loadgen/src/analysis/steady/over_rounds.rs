@@ -57,9 +57,9 @@ impl Beginning {
         Some(Self { seconds, difference })
     }
 
-    /// Returns the whole beginning after which rounds show no further difference: beginnings are cut
+    /// Returns the number of seconds after which rounds show no further difference: beginnings are cut
     /// off until none differs. `None` if the rest is too short to tell.
-    pub(super) fn settled(rounds: &[&[f64]]) -> Option<Self> {
+    pub(super) fn settled(rounds: &[&[f64]]) -> Option<usize> {
         let length = rounds.iter().map(|round| round.len()).min()?;
         let mut cut = 0;
         while let Some(beginning) =
@@ -67,7 +67,7 @@ impl Beginning {
         {
             cut += beginning.seconds;
         }
-        (length - cut >= FEWEST_SECONDS).then(|| Self::at(rounds, length, cut))?
+        (length - cut >= FEWEST_SECONDS).then_some(cut)
     }
 }
 
