@@ -63,20 +63,18 @@ def step(script: str, folder: Path, **variables: str) -> subprocess.CompletedPro
 
 def gate(folder: Path, base: str, head: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], Path]:
     summary, output = folder.parent / "summary", folder.parent / "output"
-    done = step(
-        "gate.py",
-        folder,
-        GATE_TARGET="shop",
-        GATE_SCENARIO="checkout.toml",
-        GATE_BASE=base,
-        GATE_HEAD=head,
-        GATE_ROUNDS="5",
-        GATE_NOISE_FLOOR="false",
-        GATE_ARGUMENTS="--anyway --warmup 300ms",
-        GITHUB_STEP_SUMMARY=str(summary),
-        GITHUB_OUTPUT=str(output),
-        **variables,
-    )
+    settings = {
+        "GATE_TARGET": "shop",
+        "GATE_SCENARIO": "checkout.toml",
+        "GATE_BASE": base,
+        "GATE_HEAD": head,
+        "GATE_ROUNDS": "5",
+        "GATE_NOISE_FLOOR": "false",
+        "GATE_ARGUMENTS": "--anyway --warmup 300ms",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_OUTPUT": str(output),
+    }
+    done = step("gate.py", folder, **(settings | variables))
     return done, folder / "loadgen-result" / "shop-checkout"
 
 
