@@ -1,5 +1,5 @@
 """Writes the result of `gate.py` as one comment of a pull request (GitHub) or merge request (GitLab), which later
-runs of the same gate update in place.
+runs of the same gate update in place. GATE_REPORT is the folder of the results.
 
 Without a comment, as in a job of a fork, which may not write any, the job is told why and does not fail.
 """
@@ -10,9 +10,8 @@ import sys
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-
-import result
 
 PAGE = 100
 
@@ -90,17 +89,18 @@ class Forge:
 
 
 def main() -> int:
+    report = Path(os.environ.get("GATE_REPORT", ""))
     try:
-        text = result.summary().read_text()
+        text = (report / "summary.md").read_text()
     except FileNotFoundError:
-        print(f"loadgen: no comment: there is no {result.summary()}", file=sys.stderr)
+        print(f"loadgen: no comment: there is no {report / 'summary.md'}", file=sys.stderr)
         return 0
     forge = Forge.from_environment()
     if forge is None:
         print("loadgen: no comment: this job is of no pull or merge request, or has no token")
         return 0
     try:
-        print(f"loadgen: {forge.write(f'<!-- loadgen {result.name()} -->', text)}")
+        print(f"loadgen: {forge.write(f'<!-- loadgen {report.name} -->', text)}")
     except (OSError, ValueError, KeyError, TypeError) as error:
         # The gate has judged: no failure of the forge, and no answer that is not understood, changes that.
         may_not = isinstance(error, urllib.error.HTTPError) and error.code in (401, 403, 404)

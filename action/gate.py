@@ -7,14 +7,13 @@ if it cannot be judged, or another code for an error.
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-import result
 
 UNJUDGED = "unjudged"
 
@@ -37,6 +36,18 @@ WITHHELD = {
 
 class Unusable(Exception):
     """Reason why nothing can be measured."""
+
+
+def name() -> str:
+    """Return the name of this gate: its target and scenario, and GATE_NAME if there is one."""
+    scenario = Path(os.environ.get("GATE_SCENARIO", "")).stem
+    words = [os.environ.get("GATE_TARGET", ""), scenario, os.environ.get("GATE_NAME", "")]
+    return "-".join(re.sub(r"[^A-Za-z0-9_.]+", "-", word) for word in words if word)
+
+
+def folder() -> Path:
+    """Return the folder of the results of this gate."""
+    return Path(os.environ.get("GATE_OUT") or "loadgen-result") / name()
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,7 @@ class Settings:
             rounds=os.environ.get("GATE_ROUNDS") or "10",
             noise_floor=os.environ.get("GATE_NOISE_FLOOR", "true") == "true",
             arguments=tuple(shlex.split(os.environ.get("GATE_ARGUMENTS", ""))),
-            out=result.folder(),
+            out=folder(),
         )
 
 
@@ -129,15 +140,15 @@ def of_code_under_test() -> dict[str, str]:
     }
 
 
-def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], name: str) -> Measured:
-    """Run loadgen. Its progress goes to the log of the job."""
-    folder = settings.out / name
+def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], run: str) -> Measured:
+    """Run loadgen, which saves the run of this name. Its progress goes to the log of the job."""
+    out = settings.out / run
     command = ["loadgen", "--scenario", settings.scenario, "--target", ",".join(targets), "--format", "markdown"]
-    command += ["--rounds", settings.rounds, "--no-progress", "--out", str(folder), *options, *settings.arguments]
+    command += ["--rounds", settings.rounds, "--no-progress", "--out", str(out), *options, *settings.arguments]
     print(f"$ {shlex.join(command)}", flush=True)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=of_code_under_test())
     print(done.stdout, flush=True)
-    return Measured(done.returncode, done.stdout, folder)
+    return Measured(done.returncode, done.stdout, out)
 
 
 def compare(settings: Settings) -> Measured:
@@ -194,16 +205,16 @@ def append(variable: str, text: str) -> None:
 
 def tell(judgement: str, told: str, details: str) -> None:
     """Write the result for people (`summary.md`, the job's summary) and for the next steps."""
-    target, scenario = (os.environ.get(f"GATE_{name}", "") for name in ("TARGET", "SCENARIO"))
+    target, scenario = (os.environ.get(variable, "") for variable in ("GATE_TARGET", "GATE_SCENARIO"))
     text = f"### loadgen: `{target}` in `{scenario}`: {told}\n\n{details}\n{job()}"
-    result.folder().mkdir(parents=True, exist_ok=True)
-    result.summary().write_text(text)
+    folder().mkdir(parents=True, exist_ok=True)
+    (folder() / "summary.md").write_text(text)
     append("GITHUB_STEP_SUMMARY", text)
     append("GITHUB_OUTPUT", f"judgement={judgement}\n")
 
 
 def main() -> int:
-    append("GITHUB_OUTPUT", f"name={result.name()}\nreport={result.folder()}\n")
+    append("GITHUB_OUTPUT", f"name={name()}\nreport={folder()}\n")
     try:
         measured = compare(Settings.from_environment())
     except (Unusable, FileNotFoundError) as error:

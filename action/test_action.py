@@ -253,8 +253,7 @@ def of_github(url: str) -> dict[str, str]:
         "GITHUB_REPOSITORY": "me/shop",
         "GITHUB_TOKEN": "secret",
         "GATE_PULL_REQUEST": "7",
-        "GATE_TARGET": "shop",
-        "GATE_SCENARIO": "scenarios/checkout.toml",
+        "GATE_REPORT": "loadgen-result/shop-checkout",
     }
 
 
@@ -264,8 +263,7 @@ def of_gitlab(url: str) -> dict[str, str]:
         "CI_PROJECT_ID": "5",
         "CI_MERGE_REQUEST_IID": "7",
         "GITLAB_TOKEN": "secret",
-        "GATE_TARGET": "shop",
-        "GATE_SCENARIO": "checkout.toml",
+        "GATE_REPORT": "loadgen-result/shop-checkout",
     }
 
 
@@ -310,8 +308,8 @@ def test_a_gate_does_not_fail_for_want_of_a_comment(tmp_path: Path, status: int,
     assert why in done.stdout
     gone = step("comment.py", tmp_path, **of_github(url))
     assert (gone.returncode, "refused" in gone.stdout) == (0, True), gone.stdout
-    of_no_request = {"GATE_TARGET": "shop", "GATE_SCENARIO": "checkout.toml"}
-    assert "no pull or merge request" in step("comment.py", tmp_path, **of_no_request).stdout
+    of_no_request = step("comment.py", tmp_path, GATE_REPORT="loadgen-result/shop-checkout")
+    assert "no pull or merge request" in of_no_request.stdout
 
 
 def test_a_long_result_is_cut(tmp_path: Path) -> None:
