@@ -1,8 +1,8 @@
 """Compares two commits of a target, and says whether the later one is slower: for CI jobs.
 
 The settings are the variables GATE_TARGET, GATE_SCENARIO, GATE_BASE, GATE_HEAD, GATE_LIMIT, GATE_ROUNDS,
-GATE_NOISE_FLOOR, GATE_ARGUMENTS, GATE_NAME and GATE_OUT. The exit code is that of loadgen: 0, 3 for a regression, 1
-if it cannot be judged, or another code for an error.
+GATE_PRECISION, GATE_NOISE_FLOOR, GATE_ARGUMENTS, GATE_NAME and GATE_OUT. The exit code is that of loadgen: 0, 3 for a
+regression, 1 if it cannot be judged, or another code for an error.
 """
 
 import json
@@ -19,6 +19,9 @@ UNJUDGED = "unjudged"
 
 # Exit code of loadgen for each judgement, if nothing else is wrong.
 EXPECTED = {"slower": 3, "not_slower": 0, "open": 0, UNJUDGED: 1}
+
+# Greatest time for the rounds of a precision.
+TIME_MAX = "4m"
 
 # Secrets, and the files by which a step of a job changes the next ones: the code under test gets none of them.
 WITHHELD = {
@@ -60,6 +63,7 @@ class Settings:
     head: str
     limit: str
     rounds: str
+    precision: str
     noise_floor: bool
     arguments: tuple[str, ...]
     out: Path
@@ -79,6 +83,7 @@ class Settings:
             head=needed("HEAD"),
             limit=os.environ.get("GATE_LIMIT") or "2%",
             rounds=os.environ.get("GATE_ROUNDS") or "10",
+            precision=os.environ.get("GATE_PRECISION", ""),
             noise_floor=os.environ.get("GATE_NOISE_FLOOR", "true") == "true",
             arguments=tuple(shlex.split(os.environ.get("GATE_ARGUMENTS", ""))),
             out=folder(),
@@ -166,6 +171,8 @@ def compare(settings: Settings) -> Measured:
         # loadgen keeps the noise floor of the machine, and prints it with the comparison.
         measure(settings, [old], ["--aa", "--duet"], "noise-floor")
     gate = ["--fail-on-regression", settings.limit, "--junit", str(settings.out / "junit.xml")]
+    if settings.precision:
+        gate += ["--precision", settings.precision, "--time-max", TIME_MAX]
     measured = measure(settings, [old, new], ["--duet", *gate], "duet")
     if measured.judgement() == UNJUDGED:
         measured = measure(settings, [old, new], gate, "interleaved")

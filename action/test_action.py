@@ -79,8 +79,9 @@ def gate(folder: Path, base: str, head: str, **variables: str) -> tuple[subproce
 
 
 def test_a_change_that_needs_10_percent_more_cpu_time_fails_the_job(repository: Path) -> None:
-    done, result = gate(repository, "HEAD~2", "HEAD~1")
+    done, result = gate(repository, "HEAD~2", "HEAD~1", GATE_PRECISION="5%")
     assert done.returncode == 3, done.stdout + done.stderr
+    assert json.loads((result / "duet" / "run.json").read_text())["precision"]["percent"] == 5
     summary = (repository.parent / "summary").read_text()
     assert summary.startswith("### loadgen: `shop` in `checkout.toml`: ❌ slower"), summary
     assert "regression: shop@" in summary
