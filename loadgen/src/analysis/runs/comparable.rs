@@ -176,6 +176,7 @@ impl Measured {
                 capacity: Some(record.capacity),
                 knee_per_s: knee.map(|knee| knee.rate_per_s),
                 failed: Vec::new(),
+                doubt: None,
             },
             rates: record.found_per_s(),
             speeds: Err(Lack::OnlyABound),

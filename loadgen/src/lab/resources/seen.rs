@@ -80,8 +80,9 @@ impl Seen {
         // Before the members' own times: a child that ends in between is then missing in this sample,
         // instead of counted twice.
         if watched.scope != Scope::Alone {
-            let parents = members.iter().chain([&Pid::from_u32(watched.pid)]);
-            parents.for_each(|pid| self.look_at_ended_children(*pid, system, number));
+            let root = Pid::from_u32(watched.pid);
+            let parents = members.iter().copied().chain([root]);
+            parents.for_each(|pid| self.look_at_ended_children(pid, system, number));
         }
         for pid in members {
             let Some(process) = system.process(pid) else {
