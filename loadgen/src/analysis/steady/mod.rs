@@ -31,8 +31,7 @@ pub struct Unsteady {
 /// A change of a figure.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Change {
-    /// The beginning of all rounds differs from the rest. Of several beginnings, the one whose
-    /// difference is most certain.
+    /// The beginning of all rounds differs from the rest.
     OverRounds {
         /// Length of the beginning, in s.
         seconds: usize,
@@ -84,14 +83,17 @@ impl Unsteady {
 
 fn over_rounds(figure: Figure, rounds: &[(u32, Vec<f64>)]) -> Option<Unsteady> {
     let series: Vec<&[f64]> = rounds.iter().map(|(_, series)| series.as_slice()).collect();
-    let Beginning { seconds, difference } = Beginning::of(&series)?;
+    let most = Beginning::of(&series)?;
+    let settles_after_s = Beginning::settled(&series);
+    // All that is cut off, unless its parts differ from the rest in opposite directions.
+    let whole = settles_after_s.and_then(|seconds| Beginning::at(&series, seconds));
+    let Beginning { seconds, difference } = whole.filter(Beginning::is_great).unwrap_or(most);
     let percent = |logarithm: f64| logarithm.exp_m1() * 100.0;
     let change = Change::OverRounds {
         seconds,
         percent: percent(difference.mean),
         confidence_95_percent: difference.confidence_95()?.map(percent),
     };
-    let settles_after_s = Beginning::settled(&series);
     Some(Unsteady { figure, change, settles_after_s })
 }
 
