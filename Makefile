@@ -260,8 +260,8 @@ peer-gcannon: ## Build gcannon from its source
 	$(call source,axboe/liburing,27255f4ceda937b3540e425ed58284f5c03c8ad4)
 	cd $(PEERS)/src/liburing && ./configure >/dev/null && $(MAKE) --no-print-directory -C src liburing.a
 	$(call source,MDA2AV/gcannon,43b30bc24c8cc6aab37dd7d718b47ffb985e6558)
-	C_INCLUDE_PATH=../liburing/src/include LIBRARY_PATH=../liburing/src \
-		$(MAKE) --no-print-directory -C $(PEERS)/src/gcannon
+	C_INCLUDE_PATH=../liburing/src/include \
+		$(MAKE) --no-print-directory -C $(PEERS)/src/gcannon LDFLAGS="../liburing/src/liburing.a -lpthread"
 	install -D $(PEERS)/src/gcannon/gcannon $(PEERS)/bin/gcannon
 
 peer-zrk: ## Build zrk from its source, with the compiler of PyPI
