@@ -73,7 +73,9 @@ pub(super) async fn build(
         fs::rename(&partial, &folder).map_err(LabError::file("create", &folder))?;
     }
     let in_use = hashed::use_folder(&folder)?;
-    hashed::remove_others(&builds, name, &folder, Duration::ZERO)?;
+    if let Err(error) = hashed::remove_others(&builds, name, &folder, Duration::ZERO) {
+        progress(&format!("an older build of {name} stays: {error}"));
+    }
     Ok(Built { folder, tools, _in_use: in_use })
 }
 

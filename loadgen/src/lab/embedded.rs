@@ -72,7 +72,8 @@ fn unpack_in(cache: &Path) -> Result<Unpacked, LabError> {
             write(&path, content).map_err(LabError::file("write", &path))?;
         }
     }
-    hashed::remove_others(&cache, NAME, &folder, UNUSED_FOR)?;
+    // A lab that cannot be removed, as that of another user, only takes space.
+    let _ = hashed::remove_others(&cache, NAME, &folder, UNUSED_FOR);
     Ok(Unpacked { folder, _in_use: in_use })
 }
 
@@ -188,6 +189,19 @@ mod tests {
         unpack_in(cache.path()).unwrap();
         assert!(!old.exists());
         assert!(new.join(".venv/bin").exists());
+    }
+
+    #[test]
+    fn a_lab_that_cannot_be_removed_stops_nothing() {
+        let cache = tempfile::tempdir().unwrap();
+        // A lock that nobody can open for writing, not even root.
+        let lock = cache.path().join("lab-0000000000000000.lock");
+        fs::create_dir(&lock).unwrap();
+        let old = fs::File::open(&lock).unwrap();
+        old.set_modified(std::time::SystemTime::now() - 2 * UNUSED_FOR).unwrap();
+        fs::create_dir(cache.path().join("lab-0000000000000000")).unwrap();
+        assert_whole(&unpack_in(cache.path()).unwrap().folder);
+        assert!(lock.exists());
     }
 
     #[test]

@@ -140,21 +140,16 @@ pub enum LabError {
         log: PathBuf,
     },
 
-    /// A target at a ref would import code of the working tree.
-    #[error("{target} may run code of the working tree instead of its own: {what}")]
-    #[diagnostic(
-        code(shared_code),
-        help(
-            "let `build` of the target make `.venv`, such as build = [\"sh\", \"-c\", \"python3 -m venv \
-             .venv && .venv/bin/pip install -q .\"]; or use an environment without the project; or set \
-             `language` if the target has no Python"
-        )
-    )]
+    /// A target at a ref would run code of the working tree or of another ref.
+    #[error("{target} may run code that is not its own: {what}")]
+    #[diagnostic(code(shared_code), help("{help}"))]
     SharedCode {
         /// Name of the target with its ref.
         target: String,
-        /// Package, path or variable that leads to the working tree.
+        /// Package, path, program or variable that leads elsewhere.
         what: String,
+        /// Fix for the fault.
+        help: String,
     },
 
     /// The command that fills a backend failed.

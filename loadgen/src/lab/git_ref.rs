@@ -15,6 +15,9 @@ pub struct GitRef {
     /// Whether tracked files of the working tree differ from the commit; `None` for the files of a
     /// commit.
     pub dirty: Option<bool>,
+    /// Whether the working tree has files that are neither tracked nor ignored; `None` for the files of a
+    /// commit.
+    pub untracked: Option<bool>,
     /// Whether the target's table is that of the working tree, because the commit has no manifest.
     pub is_defined_elsewhere: bool,
     /// Notes on the ref for the user, as sentences.

@@ -11,9 +11,13 @@ use sha2::{Digest, Sha256};
 
 use super::error::LabError;
 use super::lock::Lock;
+use super::removal::remove_all;
 
 /// Number of hexadecimal digits of the hash in a folder's name.
 const DIGITS: usize = 16;
+
+/// End of the name of a folder that is being removed.
+const REMOVED: &str = ".removed";
 
 /// Returns the folder in `parent` for the content with this digest.
 pub(super) fn folder(parent: &Path, name: &str, digest: Sha256) -> PathBuf {
@@ -45,46 +49,57 @@ pub(super) fn use_folder(folder: &Path) -> Result<Lock, LabError> {
 
 /// Removes the other folders of this name that no process uses or has used for the time `unused_for`.
 /// The caller must hold the maker's lock.
+///
+/// # Errors
+/// The first error. The function removes all folders that can be removed, and tries again at its next call.
+/// Callers go on: another user's folder, or one that is read-only, only takes space.
 pub(super) fn remove_others(
     parent: &Path,
     name: &str,
     current: &Path,
     unused_for: Duration,
 ) -> Result<(), LabError> {
+    let mut done = Ok(());
     for entry in fs::read_dir(parent).map_err(LabError::file("read", parent))?.flatten() {
         let (path, file_name) = (entry.path(), entry.file_name());
-        if path == current || !is_of(name, &file_name.to_string_lossy()) {
-            continue;
-        }
-        let lock = lock_of_users(&path);
-        if !is_older(&lock, unused_for) {
-            continue;
-        }
-        let Some(_unused) = Lock::attempt(&lock)? else { continue };
-        // A folder that is only half removed must not have the name of a complete folder.
-        let partial = partial(parent, name);
-        remove(&partial)?;
-        fs::rename(&path, &partial).map_err(LabError::file("remove", &path))?;
-        remove(&partial)?;
-        let _ = fs::remove_file(lock);
+        let file_name = file_name.to_string_lossy();
+        let removed = match file_name.strip_suffix(REMOVED) {
+            Some(before) if is_of(name, before) => remove(&path),
+            None if path != current && is_of(name, &file_name) => remove_unused(&path, unused_for),
+            _ => Ok(()),
+        };
+        done = done.and(removed);
     }
-    Ok(())
+    done
 }
 
-/// Removes a folder, if it exists.
-pub(super) fn remove(folder: &Path) -> Result<(), LabError> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(LabError::file("remove", folder)(error))
-        }
-        _ => Ok(()),
+/// Removes a folder that no process uses or has used for the time `unused_for`.
+fn remove_unused(folder: &Path, unused_for: Duration) -> Result<(), LabError> {
+    let lock = lock_of_users(folder);
+    if !is_older(&lock, unused_for) {
+        return Ok(());
     }
+    let Some(_unused) = Lock::attempt(&lock)? else { return Ok(()) };
+    // A folder that is only half removed must not have the name of a complete folder.
+    let removed = with_suffix(folder, REMOVED);
+    fs::rename(folder, &removed).map_err(LabError::file("remove", folder))?;
+    let _ = fs::remove_file(lock);
+    remove(&removed)
+}
+
+/// Removes a folder, if it exists, also folders in it without write permission.
+pub(super) fn remove(folder: &Path) -> Result<(), LabError> {
+    remove_all(folder, Duration::ZERO).map_err(LabError::file("remove", folder))
 }
 
 /// Returns the path of the lock that each process holds, shared, while it uses `folder`.
 fn lock_of_users(folder: &Path) -> PathBuf {
+    with_suffix(folder, ".lock")
+}
+
+fn with_suffix(folder: &Path, suffix: &str) -> PathBuf {
     let mut path = folder.as_os_str().to_owned();
-    path.push(".lock");
+    path.push(suffix);
     path.into()
 }
 
@@ -141,6 +156,28 @@ mod tests {
         let [before, after] = left(Duration::ZERO);
         assert_eq!(before, [a.clone(), c, lock, other.clone()]);
         assert_eq!(after, [a, other]);
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_removed_does_not_keep_others() {
+        let place = tempfile::tempdir().unwrap();
+        let path = |name: String| place.path().join(name);
+        let of = |digit: &str| format!("echo-{}", digit.repeat(DIGITS));
+        // Folders of other users cannot be removed. Even for root, these cannot: a lock that is a folder,
+        // and a file in place of a folder.
+        fs::create_dir_all(path(of("b") + ".lock")).unwrap();
+        fs::write(path(of("c") + REMOVED), "").unwrap();
+        for folder in [of("b"), of("d"), of("e") + REMOVED] {
+            fs::create_dir_all(path(folder).join("inside")).unwrap();
+        }
+        let remove = || remove_others(place.path(), "echo", &path(of("a")), Duration::ZERO);
+        assert!(remove().is_err());
+        assert!(path(of("b")).exists());
+        assert!(!path(of("d")).exists() && !path(of("e") + REMOVED).exists());
+        fs::remove_dir(path(of("b") + ".lock")).unwrap();
+        fs::remove_file(path(of("c") + REMOVED)).unwrap();
+        remove().unwrap();
+        assert!(!path(of("b")).exists());
     }
 
     #[test]

@@ -6,9 +6,10 @@
 //! together with the targets, the embedded lab's targets use the packages of that Python environment.
 //! In a user's folder, targets use the active Python environment, if any, and the programs on the PATH.
 
+use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, io};
 
 use super::error::LabError;
 use super::{embedded, installed};
@@ -184,10 +185,14 @@ fn current_folder() -> Result<PathBuf, LabError> {
     env::current_dir().map_err(LabError::io("determine the current folder"))
 }
 
-/// Returns whether a file belongs to this user or to root.
-fn is_trusted(file: &Path) -> bool {
-    let owner = file.metadata().map(|it| it.uid());
-    owner.is_ok_and(|owner| owner == 0 || owner == rustix::process::geteuid().as_raw())
+/// Returns whether a file belongs to this user or to root. If a link leads to the file, so must the link:
+/// whoever made the link chose the folder in which programs start. A link that leads nowhere is judged by
+/// itself.
+pub(super) fn is_trusted(file: &Path) -> bool {
+    let own = rustix::process::geteuid().as_raw();
+    let is_own = |found: Metadata| [0, own].contains(&found.uid());
+    let leads_nowhere = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+    file.symlink_metadata().is_ok_and(is_own) && file.metadata().map_or_else(leads_nowhere, is_own)
 }
 
 #[cfg(test)]
@@ -227,5 +232,24 @@ mod tests {
         assert_eq!(home.root(), project.path());
         assert!(Home::named(elsewhere.path()).unwrap_err().is_usage());
         assert!(Home::find_from(elsewhere.path()).unwrap_err().is_usage());
+    }
+
+    #[test]
+    fn a_link_is_trusted_if_it_and_its_file_are() {
+        let place = tempfile::tempdir().unwrap();
+        let [file, link, nowhere] = ["file", "link", "nowhere"].map(|name| place.path().join(name));
+        fs::write(&file, "").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        std::os::unix::fs::symlink("missing", &nowhere).unwrap();
+        assert!(is_trusted(&file) && is_trusted(&link) && is_trusted(&nowhere));
+        assert!(!is_trusted(&place.path().join("missing")));
+        // Only root can give a file to another user.
+        if rustix::process::geteuid().is_root() {
+            let give = |path: &Path| std::os::unix::fs::lchown(path, Some(12_345), None).unwrap();
+            give(&link);
+            assert!(is_trusted(&file) && !is_trusted(&link));
+            give(&file);
+            assert!(!is_trusted(&file));
+        }
     }
 }

@@ -31,6 +31,9 @@ impl Lab {
                 }
             }
         }
+        if all.iter().any(|target| target.entry.prepare.is_some()) {
+            self.refs.note_build();
+        }
         for target in &all {
             let contained = self.runner.project().is_some();
             self.manifest.runs(target, contained).map_err(|what| LabError::Missing {

@@ -9,10 +9,12 @@ use std::time::{Duration, Instant};
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 
 /// Removes a folder and all that is in it, also folders without write permission, as some caches of
-/// packages have. Tries again until `limit`, because a program that is ending may still write files.
-/// A folder that is missing is removed.
+/// packages have. Tries again until `limit`, because a program that is ending may still write files; with
+/// rights that it has given itself, it tries again once even after `limit`. A folder that is missing is
+/// removed.
 pub(super) fn remove_all(folder: &Path, limit: Duration) -> io::Result<()> {
     let deadline = Instant::now() + limit;
+    let mut has_rights = false;
     loop {
         let removed = fs::remove_dir_all(folder);
         let error = match removed {
@@ -22,6 +24,9 @@ pub(super) fn remove_all(folder: &Path, limit: Duration) -> io::Result<()> {
         };
         if error.kind() == io::ErrorKind::PermissionDenied {
             make_writable(folder);
+            if !std::mem::replace(&mut has_rights, true) {
+                continue;
+            }
         }
         if Instant::now() >= deadline {
             return Err(error);
@@ -57,7 +62,7 @@ mod tests {
         for path in ["module/inner", "module"] {
             fs::set_permissions(folder.join(path), Permissions::from_mode(0o500)).unwrap();
         }
-        remove_all(&folder, Duration::from_secs(1)).unwrap();
+        remove_all(&folder, Duration::ZERO).unwrap();
         assert!(!folder.exists());
         remove_all(&folder, Duration::ZERO).unwrap();
     }

@@ -14,6 +14,9 @@ pub struct GitRecord {
     /// Whether tracked files of the working tree differed from the commit when loadgen started; `None`
     /// for the files of a commit.
     pub dirty: Option<bool>,
+    /// Whether the working tree had files that are neither tracked nor ignored; `None` for the files of a
+    /// commit, and in documents of earlier versions.
+    pub untracked: Option<bool>,
     /// Whether the target's table is that of the working tree's `loadgen.toml`, because the commit has
     /// no such file.
     pub defined_elsewhere: bool,
@@ -26,11 +29,12 @@ impl GitRecord {
         self.commit.get(..10).unwrap_or(&self.commit)
     }
 
-    /// Whether both stand for the same files under different names.
+    /// Whether both stand for the same files under different names. False for the working tree: it may have
+    /// untracked and ignored files, and another environment than the one that the build of a commit makes.
     #[must_use]
     pub fn has_files_of(&self, other: &Self) -> bool {
-        let is_dirty = [self, other].iter().any(|one| one.dirty == Some(true));
+        let are_commits = self.dirty.is_none() && other.dirty.is_none();
         let is_same = self.target == other.target && self.commit == other.commit;
-        is_same && !is_dirty && self.r#ref != other.r#ref
+        is_same && are_commits && self.r#ref != other.r#ref
     }
 }

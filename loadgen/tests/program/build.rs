@@ -143,3 +143,18 @@ fn targets_are_built_ahead_of_their_first_run() {
     assert_eq!(refused.code, Some(2), "{}", refused.said());
     assert!(refused.stderr.contains("did you mean \"built\"?"), "{}", refused.stderr);
 }
+
+#[test]
+fn an_older_build_that_cannot_be_removed_stays() {
+    let project = project("cp server.py built.py");
+    // The build of another user cannot be removed. Even for root, a folder in place of its lock cannot be
+    // locked.
+    let old = project.path(".loadgen/builds/built-0000000000000000");
+    fs::create_dir_all(&old).unwrap();
+    fs::create_dir(old.with_extension("lock")).unwrap();
+    let finished = measure(&project, &["--out=first"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let said = "an older build of built stays: cannot lock [project]/.loadgen/builds/built-0000000000000000";
+    assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    assert!(old.exists());
+}

@@ -149,6 +149,7 @@ pub fn git_record(git: &GitRef) -> GitRecord {
         r#ref: git.name.clone(),
         commit: git.commit.clone(),
         dirty: git.dirty,
+        untracked: git.untracked,
         defined_elsewhere: git.is_defined_elsewhere,
     }
 }

@@ -7,16 +7,25 @@
 //! repository that borrows the user's objects, so that builds can ask Git for a version, and cannot
 //! reach the user's branches, index or settings.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitStatus};
+use std::time::Duration;
 
 use crate::lab::error::LabError;
 use crate::lab::git::{Repository, git};
 use crate::lab::git_ref::GitRef;
 use crate::lab::logs::{MESSAGE_LINES, tail_of};
 use crate::lab::service::{Service, ServiceSpec};
+
+/// Time after which loadgen tells what it waits for. A filter such as Git LFS, or the remote of a partial
+/// clone, may take any time.
+const LONG: Duration = Duration::from_secs(5);
+
+/// Files of the user's repository, beside its settings, that decide which files look changed.
+const COPIED: [&str; 2] = ["shallow", "info/attributes"];
 
 /// Settings of the user's that would write to the user's repository or run hooks.
 const SETTINGS: [&str; 4] = [
@@ -27,13 +36,15 @@ const SETTINGS: [&str; 4] = [
 ];
 
 /// Writes the files of a commit to the folder `to`, which is created. `target` is the target with its
-/// ref, and `log` the file for the output of Git, which stays if Git fails.
+/// ref, and `log` the file for the output of Git, which stays if Git fails. Calls `waits` once if Git takes
+/// long.
 pub async fn check_out(
     repository: &Repository,
     git: &GitRef,
     to: &Path,
     target: &str,
     log: &Path,
+    waits: impl FnOnce(),
 ) -> Result<(), LabError> {
     fs::create_dir_all(to).map_err(LabError::file("create the folder", to))?;
     make_repository(repository, git, to, target, log)?;
@@ -48,8 +59,7 @@ pub async fn check_out(
     spec.env
         .push(("GIT_INDEX_FILE".to_owned(), to.join(".git/index").to_string_lossy().into_owned()));
     let mut program = Service::start(&spec)?;
-    let status = program.wait().await.map_err(LabError::io("wait for git"))?;
-    if !status.success() {
+    if !ended(&mut program, waits).await?.success() {
         let output = program.last_log_lines(MESSAGE_LINES);
         return Err(failed(target, output, log));
     }
@@ -57,8 +67,20 @@ pub async fn check_out(
     Ok(())
 }
 
-/// Makes a repository in the folder `to`, which has the objects and the tags of the user's repository,
-/// and its URL, to which the URLs of submodules may be relative.
+/// Waits for the end of Git. Calls `waits` once if that takes long.
+async fn ended(program: &mut Service, waits: impl FnOnce()) -> Result<ExitStatus, LabError> {
+    let status = match tokio::time::timeout(LONG, program.wait()).await {
+        Ok(status) => status,
+        Err(_) => {
+            waits();
+            program.wait().await
+        }
+    };
+    status.map_err(LabError::io("wait for git"))
+}
+
+/// Makes a repository in the folder `to`, which has the objects and the tags of the user's repository, and
+/// those of its settings that decide which files look changed.
 fn make_repository(
     repository: &Repository,
     of: &GitRef,
@@ -79,14 +101,19 @@ fn make_repository(
     let format = if of.commit.len() > 40 { "sha256" } else { "sha1" };
     let formats = [("GIT_DEFAULT_HASH", format), ("GIT_DEFAULT_REF_FORMAT", "files")];
     run(git(to).envs(formats).args(["init", "--quiet", "--template="]))?;
-    if let Some(url) = repository.origin()? {
-        run(git(to).args(["config", "remote.origin.url"]).arg(url))?;
-    }
     let own = to.join(".git");
-    let write = |file: &str, bytes: &[u8]| -> Result<(), LabError> {
+    // Written by loadgen: all users of this machine see the arguments of `git config`.
+    let config = own.join("config");
+    let add = |text: &[u8]| File::options().append(true).open(&config)?.write_all(text);
+    add(&repository.settings()?.lines()).map_err(LabError::file("write", &config))?;
+    let place = |file: &str| -> Result<PathBuf, LabError> {
         let path = own.join(file);
         let folder = path.parent().unwrap_or(&own);
         fs::create_dir_all(folder).map_err(LabError::file("create the folder", folder))?;
+        Ok(path)
+    };
+    let write = |file: &str, bytes: &[u8]| -> Result<(), LabError> {
+        let path = place(file)?;
         fs::write(&path, [bytes, b"\n"].concat()).map_err(LabError::file("write", &path))
     };
     write("objects/info/alternates", repository.path("objects")?.as_os_str().as_bytes())?;
@@ -95,9 +122,11 @@ fn make_repository(
         write("packed-refs", tags.as_bytes())?;
     }
     write("HEAD", of.commit.as_bytes())?;
-    let shallow = repository.path("shallow")?;
-    if shallow.is_file() {
-        fs::copy(&shallow, own.join("shallow")).map_err(LabError::file("read", &shallow))?;
+    for name in COPIED {
+        let from = repository.path(name)?;
+        if from.is_file() {
+            fs::copy(&from, place(name)?).map_err(LabError::file("read", &from))?;
+        }
     }
     Ok(())
 }

@@ -1,27 +1,36 @@
 //! Runs targets as they are at refs of Git, such as `shop@main`.
 //!
 //! `resolve` finds the commit of a ref and the target's table in it, and changes nothing. Before the
-//! targets are built, the files of each commit are written to a folder of its own (`checkout`) in a
-//! temporary folder that outlives no run (`place`). Builds and targets run there, with `variables`
-//! that lead to no other folder. `shared_code` refuses what would run the working tree's code instead.
-//! `shop@.` runs in the working tree itself.
+//! targets are built, the files of each commit are written to a folder of its own (`checkout`) in a folder
+//! that outlives no run (`place`). Builds and targets run there, with `variables` that lead to no other
+//! folder. `shop@.` runs in the working tree itself.
+//!
+//! Refs that run the same code would be compared with themselves. Therefore `table`, `programs` and
+//! `shared_code` refuse words, programs and Python packages that lead `elsewhere`: to the working tree, or to
+//! another ref.
 
 mod checkout;
+mod elsewhere;
+mod foreign;
 mod place;
+mod programs;
+mod real_path;
 mod resolve;
 mod shared_code;
+mod table;
 pub(super) mod variables;
 
 use std::collections::BTreeMap;
-use std::env;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::time::SystemTime;
 
+use self::elsewhere::Elsewhere;
 use self::place::Place;
 pub(super) use self::place::remove_left_over;
 pub use self::resolve::at_ref;
 use super::Lab;
 use super::error::LabError;
-use super::git::{Repository, bad_ref};
+use super::git::Repository;
 use super::git_ref::GitRef;
 use super::home::Home;
 use super::logs::file_name;
@@ -36,8 +45,10 @@ pub(super) struct Refs {
     homes: BTreeMap<String, Home>,
     /// Python environment of each target that was built.
     pythons: BTreeMap<String, Python>,
-    /// Top folder of the user's working tree.
-    top: PathBuf,
+    /// Folders that each target must not use, by the name of the target.
+    elsewhere: BTreeMap<String, Elsewhere>,
+    /// Time at which the first build began; `None` before, and without a build.
+    built_since: Option<SystemTime>,
     place: Option<Place>,
 }
 
@@ -51,6 +62,11 @@ impl Refs {
     /// user's folder.
     pub(super) fn python(&self, target: &str) -> Option<&Python> {
         self.pythons.get(target)
+    }
+
+    /// Notes that a build begins, which may write programs that several refs use.
+    pub(super) fn note_build(&mut self) {
+        self.built_since.get_or_insert_with(SystemTime::now);
     }
 
     /// Removes the files of all refs, and returns when they are gone.
@@ -72,7 +88,7 @@ impl Lab {
             self.manifest.add(target.clone());
             notes.extend(git.notes.iter().cloned());
             if !git.is_working_tree() {
-                notes.extend(self.check_out_one(number, &target.name, git).await?);
+                notes.extend(self.check_out_one(number, target, git).await?);
             }
         }
         Ok(notes)
@@ -81,33 +97,35 @@ impl Lab {
     async fn check_out_one(
         &mut self,
         number: u32,
-        name: &str,
+        target: &TargetSpec,
         git: &GitRef,
     ) -> Result<Option<String>, LabError> {
+        let name = &target.name;
         (self.progress)(&format!("checking out {name}"));
         let repository = Repository::of(self.home.root(), name)?;
-        let (top, temporary) = (&repository.top, env::temp_dir());
-        // Tools that search the folders above, such as Node and uv, would find the user's packages.
-        if temporary.canonicalize().is_ok_and(|folder| folder.starts_with(top)) {
-            let what = format!("the temporary folder {} is in the repository", temporary.display());
-            let help =
-                "set TMPDIR to a folder outside, so that refs have no files of the working tree";
-            return Err(bad_ref(what, b"", help));
-        }
+        let top = &repository.top;
         let place = match self.refs.place.take() {
             Some(place) => place,
-            None => Place::make()?,
+            None => Place::make(top)?,
         };
-        // All refs have a folder of the same name, which some programs use as the project's name.
-        let folder = place.folder.join(number.to_string());
-        let folder = folder.join(top.file_name().unwrap_or("top".as_ref()));
+        let own = place.folder.join(number.to_string());
+        let elsewhere = Elsewhere::new(top, &place.folder, &own, &self.home.venv());
         self.refs.place = Some(place);
+        table::check(target, &elsewhere)?;
+        // All refs have a folder of the same name, which some programs use as the project's name.
+        let folder = own.join(top.file_name().unwrap_or("top".as_ref()));
         let log = self.options.logs.join(format!("{}-checkout.log", file_name(name)));
-        checkout::check_out(&repository, git, &folder, name, &log).await?;
+        let waits = || {
+            (self.progress)(&format!(
+                "still checking out {name}: Git may wait for a filter or a remote; Ctrl-C ends the run"
+            ));
+        };
+        checkout::check_out(&repository, git, &folder, name, &log, waits).await?;
+        check_links(&repository, git, &folder, name, &elsewhere)?;
         let submodules = checkout::submodules(&folder);
         let home = self.home.at_ref(checkout::project_in(&folder, &repository));
-        self.refs.homes.insert(name.to_owned(), home);
-        self.refs.top.clone_from(top);
+        self.refs.homes.insert(name.clone(), home);
+        self.refs.elsewhere.insert(name.clone(), elsewhere);
         let note = format!(
             "{name}: submodules are not checked out: {}; `build` can: git submodule update --init",
             submodules.join(", ")
@@ -116,17 +134,45 @@ impl Lab {
     }
 
     /// Looks up the Python environments of the targets at refs, which their builds have made, and
-    /// checks that none of the targets would run code of the working tree.
+    /// checks that none of the targets would run code from elsewhere.
     pub(super) fn settle_refs(&mut self, targets: &[TargetSpec]) -> Result<(), LabError> {
         for target in targets {
-            let Some(home) = self.refs.homes.get(&target.name) else { continue };
+            let name = &target.name;
+            let found = self.refs.homes.get(name).zip(self.refs.elsewhere.get(name));
+            let Some((home, elsewhere)) = found else { continue };
             let python = Python::of_own(home);
-            let program = program(&python, target)?;
-            let mut programs = vec![python.bin()];
-            programs.extend(program.parent().map(Path::to_owned));
-            shared_code::check(target, home, &programs, &self.refs.top)?;
-            self.refs.pythons.insert(target.name.clone(), python);
+            let (program, bin) = (program(&python, target)?, python.bin());
+            programs::check(target, &program, &bin, elsewhere, self.refs.built_since)?;
+            let mut folders = vec![bin];
+            folders.extend(program.parent().map(Path::to_owned));
+            shared_code::check(target, home, &folders, elsewhere)?;
+            self.refs.pythons.insert(name.clone(), python);
         }
         Ok(())
     }
+}
+
+/// Returns an error if a link in the folder of a commit leads elsewhere.
+fn check_links(
+    repository: &Repository,
+    git: &GitRef,
+    folder: &Path,
+    target: &str,
+    elsewhere: &Elsewhere,
+) -> Result<(), LabError> {
+    for link in repository.links(&git.commit)? {
+        let path = folder.join(&link);
+        // The file may be missing until a build makes it. A relative path stays in the folder, or was
+        // followed as far as it exists.
+        let leads_to = path.read_link().ok().filter(|to| to.is_absolute());
+        let leads_elsewhere = elsewhere.has(&path) || leads_to.is_some_and(|to| elsewhere.has(&to));
+        if leads_elsewhere {
+            return Err(LabError::SharedCode {
+                target: target.to_owned(),
+                what: format!("the link {} leads to the working tree", link.display()),
+                help: "commit a relative link, so that each ref has its own file".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }

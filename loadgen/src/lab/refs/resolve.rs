@@ -1,18 +1,15 @@
 //! Finds the commit that a ref stands for, and the target's table there.
 
-use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use super::elsewhere::pieces;
 use crate::lab::Runtime;
 use crate::lab::error::LabError;
-use crate::lab::git::{Repository, bad_ref};
+use crate::lab::git::{Commit, Repository, bad_ref, short};
 use crate::lab::git_ref::{GitRef, WORKING_TREE};
 use crate::lab::home::Home;
 use crate::lab::manifest::{Init, Manifest, TargetSpec};
 use crate::scenario::{Backend, nearest};
-
-/// Number of digits of a hash in messages.
-const DIGITS: usize = 10;
 
 /// Returns the target that `word`, such as `shop@main`, names. The target's table is that of
 /// `loadgen.toml` in the commit; if the commit has no such file, that of the working tree, whose
@@ -45,13 +42,15 @@ pub fn at_ref(
     if name == WORKING_TREE {
         return working_tree(&repository, manifest.target(target)?, word);
     }
+    let commit = commit(&repository, target, name)?;
     let git = GitRef {
         target: target.to_owned(),
         name: name.to_owned(),
-        commit: commit(&repository, target, name)?,
+        notes: warnings(&commit, word, name),
+        commit: commit.hash,
         dirty: None,
+        untracked: None,
         is_defined_elsewhere: false,
-        notes: Vec::new(),
     };
     of_commit(&repository, home.manifest_name(), manifest, git, word)
 }
@@ -65,18 +64,19 @@ fn of_commit(
     git: GitRef,
     word: &str,
 ) -> Result<TargetSpec, LabError> {
-    let short = git.commit.get(..DIGITS).unwrap_or(&git.commit);
+    let short = short(&git.commit);
     if !repository.has_project(&git.commit)? {
         let folder = repository.prefix.display();
         let what = format!("the commit {short} has no folder {folder}");
         return Err(wrong(word, &what, "name a later ref"));
     }
+    let mut notes = git.notes.clone();
     let Some(text) = repository.content(&git.commit, Path::new(file))? else {
-        let note =
-            format!("{word}: the commit has no {file}: the table of the working tree counts");
+        notes.push(format!(
+            "{word}: the commit has no {file}: the table of the working tree counts"
+        ));
         let target = here.target(&git.target)?;
-        let git = GitRef { is_defined_elsewhere: true, notes: vec![note], ..git };
-        return Ok(named(target, word, git));
+        return Ok(named(target, word, GitRef { is_defined_elsewhere: true, notes, ..git }));
     };
     let text = String::from_utf8_lossy(&text).into_owned();
     let there = Manifest::read(text, &format!("{file} at {}", git.name), true)?;
@@ -89,7 +89,7 @@ fn of_commit(
         };
         wrong(word, &what, &help)
     })?;
-    let notes = differing_data(repository, &git.commit, [here, &there], word)?;
+    notes.extend(differing_data(repository, &git.commit, [here, &there], word)?);
     Ok(named(found, word, GitRef { notes, ..git }))
 }
 
@@ -111,24 +111,39 @@ fn working_tree(
         let help = "commit something first, or name the target without a ref";
         bad_ref(format!("--target {word}: the repository has no commit yet"), &said, help)
     })?;
+    let changes = repository.changes()?;
     let git = GitRef {
         target: target.name.clone(),
         name: WORKING_TREE.to_owned(),
-        commit,
-        dirty: Some(repository.is_changed()?),
+        notes: warnings(&commit, word, "HEAD"),
+        commit: commit.hash,
+        dirty: Some(changes.tracked),
+        untracked: Some(changes.untracked),
         is_defined_elsewhere: false,
-        notes: Vec::new(),
     };
     Ok(named(target, word, git))
 }
 
-/// Returns the full hash of the commit that `name` stands for.
-fn commit(repository: &Repository, target: &str, name: &str) -> Result<String, LabError> {
+/// Returns a note for each warning of Git about the name of a commit.
+fn warnings(commit: &Commit, word: &str, name: &str) -> Vec<String> {
+    let note = |warning: &String| {
+        let taken = format!("loadgen takes the commit {}", short(&commit.hash));
+        let help = match warning.contains("is ambiguous") {
+            true => format!("; refs/heads/{name} is the branch, refs/tags/{name} the tag"),
+            false => String::new(),
+        };
+        format!("{word}: Git warns: {warning}: {taken}{help}")
+    };
+    commit.warnings.iter().map(note).collect()
+}
+
+/// Returns the commit that `name` stands for.
+fn commit(repository: &Repository, target: &str, name: &str) -> Result<Commit, LabError> {
     let wrong = |said: &[u8], help: String| {
         Err(bad_ref(format!("--target {target}@{name}: unknown ref \"{name}\""), said, help))
     };
-    // Git would take such a word for an option; no branch or tag begins so.
-    if name.is_empty() || name.starts_with('-') || name.chars().any(char::is_control) {
+    // Git would take such a word for an option, or for all commits but one; no branch or tag begins so.
+    if name.is_empty() || name.starts_with(['-', '^']) || name.chars().any(char::is_control) {
         let help = "write a branch, a tag or a commit after the @, or a dot for the working tree";
         return wrong(b"", help.to_owned());
     }
@@ -149,8 +164,6 @@ fn commit(repository: &Repository, target: &str, name: &str) -> Result<String, L
         None => "name a branch, a tag or a commit; `git fetch` gets those of other repositories"
             .to_owned(),
     };
-    // Says nothing but that the name is unknown.
-    let said = if said.ends_with(b"Needed a single revision\n") { Vec::new() } else { said };
     wrong(&said, help)
 }
 
@@ -169,20 +182,37 @@ fn differing_data(
     let mut notes = Vec::new();
     for backend in Backend::ALL {
         let (here, there) = (of(here, backend), of(there, backend));
-        if here != there || differs(repository, commit, &here)? {
-            notes.push(format!(
-                "{word}: the commit fills {backend} in another way: all contenders get the data of the \
-                 working tree"
-            ));
-        }
+        let why = if here == there {
+            differing_file(repository, commit, &here)?.map(|file| file.display().to_string())
+        } else {
+            Some(format!("[backend.{backend}]"))
+        };
+        notes.extend(why.map(|why| {
+            format!(
+                "{word}: the commit fills {backend} in another way ({why} differs): all contenders get the \
+                 data of the working tree"
+            )
+        }));
     }
     Ok(notes)
 }
 
-/// Returns whether the file that fills a backend is another one in the commit than in the working
-/// tree.
-fn differs(repository: &Repository, commit: &str, init: &Init) -> Result<bool, LabError> {
-    let Some(file) = init.file.as_ref().filter(|file| file.is_relative()) else { return Ok(false) };
-    let here = fs::read(repository.top.join(&repository.prefix).join(file)).ok();
-    Ok(repository.content(commit, file)? != here)
+/// Returns a file that fills a backend and is another one in the commit than in the working tree: the file
+/// itself, or one that the command names.
+fn differing_file(
+    repository: &Repository,
+    commit: &str,
+    init: &Init,
+) -> Result<Option<PathBuf>, LabError> {
+    let project = repository.top.join(&repository.prefix);
+    let words = init.fill.iter().flat_map(|fill| &fill.command);
+    let named = words.flat_map(|word| std::iter::once(word.as_str()).chain(pieces(word)));
+    let named = named.map(PathBuf::from);
+    let named = named.filter(|file| project.join(file).is_file());
+    for file in init.file.iter().cloned().chain(named) {
+        if repository.differs(commit, &file)? {
+            return Ok(Some(file));
+        }
+    }
+    Ok(None)
 }

@@ -1,4 +1,5 @@
-//! Finds out whether a target at a ref would run code of the user's working tree instead of its own.
+//! Finds out whether Python would import code of the user's working tree, or of another ref, for a target at a
+//! ref.
 //!
 //! A Python environment may have the project itself installed, as `pip install -e .` does. All refs
 //! that use such an environment may run the same code, and would then not differ.
@@ -9,6 +10,7 @@ use std::{env, fs};
 
 use serde::Deserialize;
 
+use super::elsewhere::Elsewhere;
 use super::variables;
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
@@ -23,15 +25,19 @@ struct DirectUrl {
     url: String,
 }
 
-/// Returns an error if the target at a ref may import code of the working tree `top`: by `PYTHONPATH`,
-/// or from a package that was installed from there. `programs` are the folders of its programs, and
-/// `home` is its folder, whose `PATH` leads to a Python. A target that says that it is in another
-/// language cannot import such code.
+const OWN_ENVIRONMENT: &str = "let `build` of the target make `.venv`, such as build = [\"sh\", \"-c\", \"python3 -m \
+                               venv .venv && .venv/bin/pip install -q .\"]; or use an environment without the \
+                               project; or set `language` if the target has no Python";
+
+/// Returns an error if the target at a ref may import code from elsewhere: by `PYTHONPATH`, or from a
+/// package that was installed from there. `programs` are the folders of its programs, and `home` is its
+/// folder, whose `PATH` leads to a Python. A target that says that it is in another language cannot import
+/// such code.
 pub fn check(
     target: &TargetSpec,
     home: &Home,
     programs: &[PathBuf],
-    top: &Path,
+    elsewhere: &Elsewhere,
 ) -> Result<(), LabError> {
     let entry = &target.entry;
     // `uv run` uses the environment in the folder, whatever environment is active.
@@ -40,19 +46,22 @@ pub fn check(
     if !["", PYTHON].contains(&entry.language.as_str()) || is_run_by_uv {
         return Ok(());
     }
-    let shared = |what: String| Err(LabError::SharedCode { target: target.name.clone(), what });
+    let shared = |what: String| {
+        let (target, help) = (target.name.clone(), OWN_ENVIRONMENT.to_owned());
+        Err(LabError::SharedCode { target, what, help })
+    };
     let users = env::var("PYTHONPATH").unwrap_or_default();
     let paths = entry.env.get("PYTHONPATH").unwrap_or(&users);
-    if let Some(path) = env::split_paths(paths).find(|path| is_code_of(path, top)) {
+    if let Some(path) = env::split_paths(paths).find(|path| is_code(path, elsewhere)) {
         return shared(format!("PYTHONPATH has {}", path.display()));
     }
     let environments = programs.iter().filter_map(|programs| programs.parent());
     let folders = environments.flat_map(folders_of_packages).chain(folders_of_python(home));
     for packages in folders {
-        if is_code_of(&packages, top) {
+        if is_code(&packages, elsewhere) {
             return shared(format!("Python finds packages in {}", packages.display()));
         }
-        if let Some((package, place)) = installed_from(&packages, top) {
+        if let Some((package, place)) = installed_from(&packages, elsewhere) {
             let (packages, place) = (packages.display(), place.display());
             return shared(format!("{packages} has {package}, which was installed from {place}"));
         }
@@ -85,8 +94,8 @@ fn folders_of_packages(environment: &Path) -> Vec<PathBuf> {
     all.filter(|folder| folder.is_dir()).collect()
 }
 
-/// Returns a package that was installed from a folder inside `top`, and that folder.
-fn installed_from(packages: &Path, top: &Path) -> Option<(String, PathBuf)> {
+/// Returns a package that was installed from a folder elsewhere, and that folder.
+fn installed_from(packages: &Path, elsewhere: &Elsewhere) -> Option<(String, PathBuf)> {
     fs::read_dir(packages).into_iter().flatten().flatten().find_map(|entry| {
         let path = entry.path();
         let name = path.file_stem()?.to_string_lossy().into_owned();
@@ -95,7 +104,7 @@ fn installed_from(packages: &Path, top: &Path) -> Option<(String, PathBuf)> {
             "pth" => paths_in(&path),
             _ => return None,
         };
-        places.into_iter().find(|place| is_code_of(place, top)).map(|place| (name, place))
+        places.into_iter().find(|place| is_code(place, elsewhere)).map(|place| (name, place))
     })
 }
 
@@ -111,13 +120,10 @@ fn paths_in(file: &Path) -> Vec<PathBuf> {
     text.lines().map(|line| PathBuf::from(line.trim())).filter(|path| path.is_absolute()).collect()
 }
 
-/// Whether an existing folder is in the working tree `top`, but not in a Python environment there.
-fn is_code_of(path: &Path, top: &Path) -> bool {
-    let real = |path: &Path| path.canonicalize().ok();
-    let (true, Some(path), Some(top)) = (path.is_absolute(), real(path), real(top)) else {
-        return false;
-    };
-    path.strip_prefix(top).is_ok_and(|inside| {
+/// Whether an existing folder is elsewhere, but not in a Python environment there.
+fn is_code(path: &Path, elsewhere: &Elsewhere) -> bool {
+    let inside = (path.is_absolute() && path.exists()).then(|| elsewhere.inside(path)).flatten();
+    inside.is_some_and(|inside| {
         let names: Vec<_> = inside.iter().map(|name| name.to_string_lossy()).collect();
         !names.windows(2).any(|two| two[0] == "lib" && two[1].starts_with("python"))
     })
@@ -140,9 +146,13 @@ mod tests {
         fs::create_dir_all(path("elsewhere")).unwrap();
         let target = |more: &str| own_targets(&format!("{SHOP}{more}")).remove(0);
         fs::write(path("project/loadgen.toml"), "").unwrap();
-        let home = Home::at(path("project")).unwrap().at_ref(path("elsewhere"));
+        fs::create_dir_all(path("refs/1/shop")).unwrap();
+        fs::create_dir_all(path("refs/2/shop")).unwrap();
+        let home = Home::at(path("project")).unwrap().at_ref(path("refs/1/shop"));
+        let elsewhere =
+            Elsewhere::new(&path("project"), &path("refs"), &path("refs/1"), &path("venv"));
         let said = |target: &TargetSpec| {
-            let error = check(target, &home, &[path("venv/bin")], &path("project")).err();
+            let error = check(target, &home, &[path("venv/bin")], &elsewhere).err();
             error.map(|error| error.to_string()).unwrap_or_default()
         };
         assert_eq!(said(&target("")), "");
@@ -152,8 +162,12 @@ mod tests {
             let text = serde_json::json!({ "url": format!("file://{}", path(folder).display()) });
             fs::write(&url, text.to_string()).unwrap();
         };
-        direct("elsewhere");
-        assert_eq!(said(&target("")), "");
+        for other in ["elsewhere", "refs/1/shop"] {
+            direct(other);
+            assert_eq!(said(&target("")), "");
+        }
+        direct("refs/2/shop");
+        assert!(said(&target("")).contains("has shop-1.0"), "a build of another ref installed it");
         direct("project");
         assert!(
             said(&target("")).contains("has shop-1.0, which was installed"),

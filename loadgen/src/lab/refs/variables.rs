@@ -7,20 +7,41 @@ use std::env;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use crate::lab::git::MISLEADING;
+use crate::lab::git::{MISLEADING, NO_PROMPTS};
 use crate::lab::home::Home;
 
-/// Variables that name the folder of loadgen, or make installers use an environment elsewhere.
-const ELSEWHERE: [&str; 9] = [
+/// Variables that name the folder of loadgen, or make builds and installers write elsewhere, where the output of
+/// one ref would replace that of another.
+const ELSEWHERE: [&str; 24] = [
     "PWD",
     "OLDPWD",
+    // Python.
     "VIRTUAL_ENV",
-    "UV_PROJECT_ENVIRONMENT",
-    "UV_SYSTEM_PYTHON",
-    "POETRY_VIRTUALENVS_CREATE",
+    "PIPENV_PIPFILE",
     "PIP_PREFIX",
+    "PIP_PYTHON",
+    "PIP_ROOT",
     "PIP_TARGET",
     "PIP_USER",
+    "POETRY_VIRTUALENVS_CREATE",
+    "UV_PROJECT",
+    "UV_PROJECT_ENVIRONMENT",
+    "UV_SYSTEM_PYTHON",
+    "UV_WORKING_DIR",
+    "UV_WORKING_DIRECTORY",
+    // Go.
+    "GOBIN",
+    // Rust.
+    "CARGO_BUILD_BUILD_DIR",
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_INSTALL_ROOT",
+    "CARGO_TARGET_DIR",
+    // Node.
+    "NPM_CONFIG_GLOBAL",
+    "NPM_CONFIG_PREFIX",
+    // Elixir.
+    "MIX_BUILD_PATH",
+    "MIX_BUILD_ROOT",
 ];
 
 /// Variables that make installers use an environment in the folder: pip refuses to install outside an
@@ -45,17 +66,16 @@ pub fn of_target(home: &Home) -> Vec<(String, String)> {
 }
 
 /// Returns the variables of the build in the folder `home`: the user's, without the user's Python
-/// environment.
+/// environment. Nobody can answer a question of a build.
 pub fn of_build(home: &Home) -> Vec<(String, String)> {
-    let inside = INSIDE.map(|(name, value)| (name.to_owned(), value.to_owned()));
-    users().chain(inside).chain(path_of(others_on_path(home))).collect()
+    let fixed = INSIDE.into_iter().chain(NO_PROMPTS).map(owned);
+    users().chain(fixed).chain(path_of(others_on_path(home))).collect()
 }
 
 /// Returns the variables of Git itself: the user's, but for those that lead to another repository.
 pub fn of_git() -> Vec<(String, String)> {
-    let prompt = [("GIT_TERMINAL_PROMPT".to_owned(), "0".to_owned())];
     let path = env::var("PATH").map(|path| ("PATH".to_owned(), path));
-    users().chain(prompt).chain(path).collect()
+    users().chain(NO_PROMPTS.map(owned)).chain(path).collect()
 }
 
 /// The user's variables, but for those that lead elsewhere. Leaves out variables that are not UTF-8.
@@ -65,7 +85,9 @@ fn users() -> impl Iterator<Item = (String, String)> {
     };
     let is_kept = |name: &str| {
         let inside = INSIDE.iter().any(|(inside, _)| *inside == name);
-        name != "PATH" && !inside && !ELSEWHERE.contains(&name) && !MISLEADING.contains(&name)
+        // The variables of npm have any case.
+        let is_elsewhere = ELSEWHERE.iter().any(|other| name.eq_ignore_ascii_case(other));
+        name != "PATH" && !inside && !is_elsewhere && !MISLEADING.contains(&name)
     };
     env::vars_os().filter_map(text).filter(move |(name, _)| is_kept(name))
 }
@@ -81,6 +103,10 @@ fn others_on_path(home: &Home) -> impl Iterator<Item = PathBuf> {
 
 fn path_of(folders: impl Iterator<Item = PathBuf>) -> Option<(String, String)> {
     Some(("PATH".to_owned(), text(env::join_paths(folders).ok()?)))
+}
+
+fn owned((name, value): (&str, &str)) -> (String, String) {
+    (name.to_owned(), value.to_owned())
 }
 
 fn text(value: OsString) -> String {

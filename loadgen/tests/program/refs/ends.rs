@@ -1,6 +1,7 @@
 //! The files of refs are removed however loadgen ends.
 
-use std::fs;
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -27,15 +28,10 @@ fn started(repository: &Repository, is_reached: impl Fn(&Repository) -> bool) ->
     run
 }
 
-fn left(repository: &Repository) -> Vec<PathBuf> {
-    let entries = fs::read_dir(repository.temporary.path()).unwrap();
-    entries.map(|entry| entry.unwrap().path()).collect()
-}
-
 fn wait_until_nothing_is_left(repository: &Repository) {
     let deadline = Instant::now() + LIMIT;
-    while !left(repository).is_empty() {
-        assert!(Instant::now() < deadline, "{:?}", left(repository));
+    while !repository.left().is_empty() {
+        assert!(Instant::now() < deadline, "{:?}", repository.left());
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -55,7 +51,7 @@ fn nothing_is_left_after_kill_9_during_a_round() {
     let run = started(&repository, is_measuring);
     let pids = tree(run.id());
     assert!(!named(&pids, "server.py").is_empty());
-    assert!(!left(&repository).is_empty());
+    assert!(!repository.left().is_empty());
     signal(run.id(), Signal::KILL);
     assert_eq!(run.output().status.code(), None);
     assert_gone(&pids, LIMIT);
@@ -75,7 +71,7 @@ fn nothing_is_left_after_an_end_during_a_build() {
             let entries = fs::read_dir(folder).into_iter().flatten().flatten();
             entries.map(|entry| entry.path()).collect::<Vec<_>>()
         };
-        let mut tops = left(repository).into_iter().flat_map(inside).flat_map(inside);
+        let mut tops = repository.left().into_iter().flat_map(inside).flat_map(inside);
         tops.any(|top| top.join("begun").exists())
     };
     for (how, code) in [(Signal::KILL, None), (Signal::TERM, Some(130))] {
@@ -95,22 +91,53 @@ fn nothing_is_left_after_an_end_during_a_build() {
 
 #[test]
 fn what_a_killed_guard_leaves_is_removed_at_the_next_start() {
+    for is_in_cache in [false, true] {
+        let repository = Repository { is_in_cache, ..Repository::new() };
+        let has_files =
+            |repository: &Repository| repository.left().iter().any(|it| it.join("1").exists());
+        let run = started(&repository, has_files);
+        let guards = || named(&tree(run.id()), "guard --remove");
+        assert_eq!(guards().len(), 1);
+        let pids = tree(run.id());
+        guards().iter().for_each(|guard| signal(*guard, Signal::KILL));
+        signal(run.id(), Signal::KILL);
+        run.output();
+        assert_gone(&pids, LIMIT);
+        let left_over = repository.left();
+        assert!(!left_over.is_empty(), "the test killed no guard in time");
+        for folder in left_over {
+            let mode = folder.metadata().unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o700, "sources may be secret");
+        }
+        // A run without a ref removes it, too.
+        let _ = fs::remove_dir_all(repository.path("result"));
+        let finished = repository.finish(repository.command(&short(&["--target=shop", "-R1"])));
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        repository.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_checkout_that_waits_says_so_and_ends_by_ctrl_c() {
     let repository = Repository::new();
-    let has_files =
-        |repository: &Repository| left(repository).iter().any(|folder| folder.join("1").exists());
-    let run = started(&repository, has_files);
-    let guards = || named(&tree(run.id()), "guard --remove");
-    assert_eq!(guards().len(), 1);
+    repository.write(".gitattributes", "server.py filter=slow\n");
+    repository.commit();
+    repository.git(&["config", "filter.slow.smudge", "sleep 300; cat"]);
+    let said = repository.temporary.path().with_extension("said");
+    let mut command = repository.command(&["/", "-t=shop@HEAD", "--no-calibrate", "--out=result"]);
+    command.stdout(Stdio::null()).stderr(File::create(&said).unwrap());
+    let mut run = Started::of(&mut command);
+    let read = || fs::read_to_string(&said).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !read().contains("still checking out shop@HEAD: Git may wait for a filter") {
+        assert!(Instant::now() < deadline && run.try_wait().unwrap().is_none(), "{}", read());
+        std::thread::sleep(Duration::from_millis(20));
+    }
     let pids = tree(run.id());
-    guards().iter().for_each(|guard| signal(*guard, Signal::KILL));
-    signal(run.id(), Signal::KILL);
-    run.output();
+    assert!(!named(&pids, "sleep 300").is_empty());
+    signal(run.id(), Signal::INT);
+    assert_eq!(run.output().status.code(), Some(130), "{}", read());
+    fs::remove_file(&said).unwrap();
     assert_gone(&pids, LIMIT);
-    let left_over = left(&repository);
-    assert!(!left_over.is_empty(), "the test killed no guard in time");
-    // A run without a ref removes it, too.
-    let _ = fs::remove_dir_all(repository.path("result"));
-    let finished = repository.finish(repository.command(&short(&["--target=shop", "-R1"])));
-    assert_eq!(finished.code, Some(0), "{}", finished.said());
     repository.assert_nothing_left();
 }

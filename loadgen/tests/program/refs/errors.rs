@@ -22,6 +22,11 @@ fn refs_that_cannot_be_measured_are_refused_before_anything_starts() {
     insta::assert_snapshot!("a_missing_ref", said(&["-t=shop@"]));
     insta::assert_snapshot!("a_target_that_the_commit_lacks", said(&["-t=shop@HEAD"]));
     insta::assert_snapshot!("a_ref_given_twice", said(&["-t=other@HEAD,other@HEAD"]));
+    for names in ["^main", "main..HEAD", "HEAD:server.py"] {
+        let said = said(&[&format!("-t=shop@{names}")]);
+        assert!(said.starts_with("exit code 2\nbad_ref"), "{said}");
+        assert!(said.contains(&format!("unknown ref \"{names}\"")), "{said}");
+    }
     insta::assert_snapshot!("a_ref_in_containers", said(&["-t=other@HEAD", "--runtime=podman"]));
     repository.assert_nothing_left();
 }
@@ -111,4 +116,44 @@ fn another_data_of_a_backend_is_noted() {
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let said = "shop@HEAD: the commit fills redis in another way";
     assert!(finished.stderr.contains(said), "{}", finished.stderr);
+}
+
+#[test]
+fn data_that_only_looks_different_is_not_noted() {
+    let backend =
+        "[backend.redis]\ninit = \"keys\"\nfill = [\"sh\", \"-c\", \"./seed.sh <rows\"]\n";
+    let repository = Repository::with(&format!("{TARGET}{backend}"));
+    // As Git LFS and line endings do: the repository has another content than the working tree.
+    repository.git(&["config", "filter.word.clean", "sed s/large/pointer/"]);
+    repository.git(&["config", "filter.word.smudge", "sed s/pointer/large/"]);
+    repository.write(".gitattributes", "keys filter=word\n");
+    repository.write("keys", "SET a large\n");
+    repository.write("seed.sh", "#!/bin/sh\n");
+    repository.write("rows", "1\n");
+    repository.commit();
+    let run = || {
+        let _ = fs::remove_dir_all(repository.path("result"));
+        let finished = repository.run(&["--target=shop@HEAD", "-R1"]);
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        finished.stderr
+    };
+    // Only the date differs.
+    fs::File::options()
+        .append(true)
+        .open(repository.path("keys"))
+        .unwrap()
+        .set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(60))
+        .unwrap();
+    let before = fs::read(repository.path(".git/index")).unwrap();
+    let said = run();
+    assert!(!said.contains("in another way"), "{said}");
+    assert_eq!(fs::read(repository.path(".git/index")).unwrap(), before);
+
+    repository.write("rows", "2\n");
+    let said = run();
+    assert!(said.contains("the commit fills redis in another way (rows differs)"), "{said}");
+    repository.write("rows", "1\n");
+    repository.write("seed.sh", "#!/bin/sh\ntrue\n");
+    let said = run();
+    assert!(said.contains("in another way (./seed.sh differs)"), "{said}");
 }

@@ -2,12 +2,14 @@
 //! working trees of the user's own.
 
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::path::{Path, PathBuf};
 
-use super::support::{Repository, SERVER, TARGET, git, measured, short};
+use super::support::{Repository, SERVER, TARGET, git, measured, plain, short};
 use crate::common::program::{Finished, Project};
 
 /// Runs loadgen in a folder that is not the repository's own.
-fn run_in(repository: &Repository, folder: &std::path::Path, arguments: &[&str]) -> Finished {
+fn run_in(repository: &Repository, folder: &Path, arguments: &[&str]) -> Finished {
     let mut command = repository.command(&short(arguments));
     command.current_dir(folder);
     repository.finish(command)
@@ -81,7 +83,7 @@ fn filters_of_the_users_repository_write_the_files() {
     // A hook that would show that the user's hooks run.
     repository.write(".git/hooks/post-checkout", "#!/bin/sh\ntouch \"$GIT_DIR/hooked\"\n");
     let hook = repository.path(".git/hooks/post-checkout");
-    fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
     fs::copy(&hook, repository.path(".git/hooks/post-index-change")).unwrap();
     repository.write("loadgen.toml", &format!("{TARGET}build = [\"test\", \"-f\", \"secret\"]\n"));
     repository.commit();
@@ -136,5 +138,125 @@ fn submodules_are_left_to_the_build() {
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     assert_eq!(measured(&finished.json())[0].1, "second");
     assert_eq!(repository.files(), before);
+    repository.assert_nothing_left();
+}
+
+/// Writes a script that writes its environment and its arguments to a file, and then does `more`.
+fn script(path: &Path, log: &Path, more: &str) {
+    let text = format!("#!/bin/sh\n(env; echo \"$*\") >>'{}'\n{more}\n", log.display());
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// Makes a clone that has the files of the last commit only. It gets others by SSH, which fails. Returns the
+/// folder of the clone, and the file to which SSH writes its environment.
+fn partial_clone(repository: &Repository) -> (PathBuf, PathBuf) {
+    let [clone, ssh, log] = ["clone", "ssh", "log"].map(|name| repository.path("cache").join(name));
+    repository.git(&["config", "uploadpack.allowFilter", "true"]);
+    let url = format!("file://{}", repository.path("").display());
+    repository.git(&["clone", "--quiet", "--filter=blob:none", &url, clone.to_str().unwrap()]);
+    script(&ssh, &log, "exit 255");
+    git(&clone, &["config", "remote.origin.url", "ssh://git@localhost/gone"]);
+    git(&clone, &["config", "core.sshCommand", ssh.to_str().unwrap()]);
+    (clone, log)
+}
+
+#[test]
+fn a_file_that_a_partial_clone_cannot_get_is_an_error() {
+    let repository = Repository::new();
+    repository.write("loadgen.toml", &format!("# new\n{TARGET}"));
+    repository.commit();
+    repository.server("second", "0.0");
+    repository.commit();
+    let (clone, log) = partial_clone(&repository);
+    let asked_nobody = || {
+        let said = fs::read_to_string(&log).unwrap();
+        for variable in ["SSH_ASKPASS=false", "SSH_ASKPASS_REQUIRE=force", "GIT_TERMINAL_PROMPT=0"]
+        {
+            assert!(said.lines().any(|line| line == variable), "{variable}: {said}");
+        }
+        fs::remove_file(&log).unwrap();
+    };
+    // The manifest of the first commit is missing.
+    let finished = run_in(&repository, &clone, &["-t=shop@HEAD~2", "-R1"]);
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    let said = plain(&finished.stderr);
+    assert!(said.contains("bad_ref") && said.contains("cannot read loadgen.toml of"), "{said}");
+    assert!(said.contains("could not fetch"), "{said}");
+    asked_nobody();
+
+    // Only the server of the second commit is missing.
+    let finished = run_in(&repository, &clone, &["-t=shop@HEAD~1", "-R1"]);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    assert!(finished.stderr.contains("cannot check out shop@HEAD~1"), "{}", finished.stderr);
+    asked_nobody();
+    repository.assert_nothing_left();
+}
+
+#[test]
+fn a_manifest_that_is_a_link_is_followed_in_the_commit() {
+    let repository = Repository::new();
+    fs::create_dir(repository.path("conf")).unwrap();
+    let link_to = |place: &Path| {
+        fs::remove_file(repository.path("loadgen.toml")).unwrap();
+        symlink(place, repository.path("loadgen.toml")).unwrap();
+        repository.commit();
+    };
+    repository.write("conf/shop.toml", &TARGET.replace("shop", "old"));
+    link_to("conf/shop.toml".as_ref());
+    repository.write("conf/shop.toml", TARGET);
+    repository.commit();
+    let finished = repository.run(&["--target=old@HEAD~1,shop@HEAD", "-R1"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+
+    let elsewhere = tempfile::tempdir_in("/tmp").unwrap();
+    fs::write(elsewhere.path().join("shop.toml"), TARGET).unwrap();
+    link_to(&elsewhere.path().join("shop.toml"));
+    fs::remove_dir_all(repository.path("result")).unwrap();
+    let finished = repository.run(&["--target=shop@HEAD", "-R1"]);
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    let said = plain(&finished.stderr);
+    assert!(
+        said.contains("is a link to /") && said.contains("outside of the repository"),
+        "{said}"
+    );
+    repository.assert_nothing_left();
+}
+
+#[test]
+fn the_repository_of_a_ref_sees_no_changes_and_no_password() {
+    let build = "build = [\"sh\", \"-c\", \"touch server.py; git describe --always --dirty; git status --short; \
+                 git config remote.origin.url; cat .git/config\"]\n";
+    let repository = Repository::with(&format!("{TARGET}{build}"));
+    // The settings of this repository decide how files look in the working tree.
+    for (name, value) in [
+        ("core.autocrlf", "true"),
+        ("filter.word.clean", "sed s/large/first/"),
+        ("filter.word.smudge", "sed s/first/large/"),
+        ("remote.origin.url", "https://me:token@localhost/shop.git"),
+    ] {
+        repository.git(&["config", name, value]);
+    }
+    fs::create_dir_all(repository.path(".git/info")).unwrap();
+    repository.write(".git/info/attributes", "server.py filter=word\n");
+    // All users of a machine see the arguments of programs.
+    let (folder, log) = (repository.path("cache"), repository.path("cache/log"));
+    fs::create_dir(&folder).unwrap();
+    script(&folder.join("git"), &log, "PATH=${PATH#*:} exec git \"$@\"");
+    let mut command = repository.command(&short(&["--target=shop@HEAD", "-R1"]));
+    let path = std::env::var("PATH").unwrap();
+    let finished = repository.finish({
+        command.env("PATH", format!("{}:{path}", folder.display()));
+        command
+    });
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(measured(&finished.json())[0].1, "large");
+    let built = fs::read_to_string(repository.path("result/shop@HEAD-build.log")).unwrap();
+    let lines: Vec<&str> = built.lines().collect();
+    let commit = repository.git(&["rev-parse", "--short", "HEAD"]);
+    assert_eq!(lines[..2], [&*commit, "https://localhost/shop.git"], "{built}");
+    let ran = fs::read_to_string(&log).unwrap();
+    assert!(ran.contains("read-tree") && !ran.contains("token"), "{ran}");
+    assert!(!built.contains("token"), "{built}");
     repository.assert_nothing_left();
 }

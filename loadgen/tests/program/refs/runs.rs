@@ -37,10 +37,11 @@ fn each_ref_runs_its_own_code_and_the_users_files_stay() {
     assert_eq!(
         *git(4),
         serde_json::json!({
-            "target": "shop", "ref": ".", "commit": head, "dirty": true, "defined_elsewhere": false
+            "target": "shop", "ref": ".", "commit": head, "dirty": true, "untracked": true,
+            "defined_elsewhere": false
         })
     );
-    assert!(git(0)["dirty"].is_null());
+    assert!(git(0)["dirty"].is_null() && git(0)["untracked"].is_null());
     for said in [
         "checking out shop@feature/x",
         "shop@v1 and shop@HEAD~1 are the same commit",
@@ -177,4 +178,49 @@ fn a_commit_without_the_file_is_started_as_the_working_tree_says() {
     assert!(finished.stderr.contains("the commit has no loadgen.toml"), "{}", finished.stderr);
     let document = finished.json();
     assert_eq!(document["targets"][0]["server"]["git"]["defined_elsewhere"], true);
+}
+
+#[test]
+fn the_working_tree_is_not_said_to_be_a_commit() {
+    let repository = Repository::new();
+    let finished = repository.run(&["--target=shop@HEAD,shop@.", "-R1"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let git = &finished.json()["targets"][1]["server"]["git"];
+    assert_eq!((&git["dirty"], &git["untracked"]), (&false.into(), &false.into()));
+    // Files that Git ignores may differ.
+    assert!(!finished.stderr.contains("are the same commit"), "{}", finished.stderr);
+}
+
+#[test]
+fn an_ambiguous_name_is_noted() {
+    let repository = Repository::new();
+    repository.git(&["tag", "main"]);
+    repository.server("second", "0.0");
+    repository.commit();
+    let tag = repository.git(&["rev-parse", "refs/tags/main"]);
+    let targets = "--target=shop@main,shop@refs/heads/main";
+    let finished = repository.run(&[targets, "-R1"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let keys: Vec<String> = measured(&finished.json()).into_iter().map(|it| it.1).collect();
+    assert_eq!(keys, ["first", "second"]);
+    let said = format!(
+        "shop@main: Git warns: refname 'main' is ambiguous: loadgen takes the commit {}; \
+         refs/heads/main is the branch",
+        &tag[..10]
+    );
+    assert!(finished.stderr.contains(&said), "{}", finished.stderr);
+    assert_eq!(finished.stderr.matches("Git warns").count(), 1, "{}", finished.stderr);
+}
+
+#[test]
+fn files_of_refs_are_in_the_users_cache() {
+    let build = "build = [\"pwd\"]\n";
+    let repository =
+        Repository { is_in_cache: true, ..Repository::with(&format!("{TARGET}{build}")) };
+    let finished = repository.run(&["--target=shop@main", "-R1"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let log = fs::read_to_string(repository.path("result/shop@main-build.log")).unwrap();
+    let cache = repository.temporary.path().join("loadgen/refs-");
+    assert!(log.starts_with(cache.to_str().unwrap()), "{log}");
+    repository.assert_nothing_left();
 }

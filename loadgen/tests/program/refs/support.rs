@@ -46,6 +46,8 @@ pub struct Repository {
     pub project: Project,
     /// Folder for temporary files of loadgen and of what it starts.
     pub temporary: TempDir,
+    /// Whether that folder is the user's cache instead, and no temporary folder is set.
+    pub is_in_cache: bool,
 }
 
 impl Repository {
@@ -55,7 +57,8 @@ impl Repository {
             .file("server.py", SERVER)
             .file("loadgen.toml", targets)
             .file(".gitignore", "result*\ncache\n.loadgen\n__pycache__\n");
-        let repository = Self { project, temporary: tempfile::tempdir_in("/tmp").unwrap() };
+        let repository =
+            Self { project, temporary: tempfile::tempdir_in("/tmp").unwrap(), is_in_cache: false };
         repository.git(&["init", "--quiet", "--initial-branch=main"]);
         repository.commit();
         repository
@@ -94,7 +97,11 @@ impl Repository {
     /// Returns a command that runs loadgen in the project.
     pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = self.project.command(arguments);
-        command.env("TMPDIR", self.temporary.path()).env_remove("VIRTUAL_ENV").envs(CONFIGURATION);
+        command.env_remove("VIRTUAL_ENV").envs(CONFIGURATION);
+        match self.is_in_cache {
+            false => command.env("TMPDIR", self.temporary.path()),
+            true => command.env_remove("TMPDIR").env("XDG_CACHE_HOME", self.temporary.path()),
+        };
         command
     }
 
@@ -114,11 +121,21 @@ impl Repository {
         files
     }
 
-    /// Checks that no file and no folder is left in the temporary folder.
+    /// Returns all files and folders in the temporary folder, or the folders of refs in the user's cache.
+    pub fn left(&self) -> Vec<PathBuf> {
+        let (folder, kind) = match self.is_in_cache {
+            false => (self.temporary.path().to_owned(), ""),
+            true => (self.temporary.path().join("loadgen"), "refs-"),
+        };
+        let entries = fs::read_dir(folder).into_iter().flatten().map(|entry| entry.unwrap());
+        let of_kind = entries.filter(|it| it.file_name().to_str().unwrap().contains(kind));
+        of_kind.map(|it| it.path()).collect()
+    }
+
+    /// Checks that no file and no folder is [left](Self::left).
     #[track_caller]
     pub fn assert_nothing_left(&self) {
-        let left: Vec<_> = fs::read_dir(self.temporary.path()).unwrap().collect();
-        assert!(left.is_empty(), "{left:?}");
+        assert_eq!(self.left(), [PathBuf::new(); 0]);
     }
 }
 
@@ -127,6 +144,12 @@ pub fn short<'a>(arguments: &[&'a str]) -> Vec<&'a str> {
     const SHORT: [&str; 7] =
         ["/", "-u2", "-i20", "--warmup=0s", "--no-calibrate", "--json", "--out=result"];
     [&SHORT[..], arguments].concat()
+}
+
+/// Returns an error message without its line breaks, and the bars before further lines.
+pub fn plain(stderr: &str) -> String {
+    let words = stderr.split_whitespace().filter(|word| !["│", "|"].contains(word));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Variables that keep the settings of the user who runs the tests away.

@@ -1,4 +1,8 @@
-//! Runs Git, and reads from the repository of a project without a change to it.
+//! Runs Git, and reads from the repository of a project without a change to it: names and commits here,
+//! `files` of commits, and the `settings` that decide how files are written.
+
+mod files;
+mod settings;
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -22,14 +26,28 @@ pub(super) const MISLEADING: [&str; 8] = [
     "GIT_PREFIX",
 ];
 
+/// Environment variables with which Git and SSH ask for no password on the terminal, and fail instead. SSH
+/// opens the terminal whatever its standard input is. A program in the background that reads from the terminal
+/// is stopped, and would wait for ever.
+pub(super) const NO_PROMPTS: [(&str, &str); 3] =
+    [("GIT_TERMINAL_PROMPT", "0"), ("SSH_ASKPASS", "false"), ("SSH_ASKPASS_REQUIRE", "force")];
+
+/// Number of digits of a hash in messages.
+const DIGITS: usize = 10;
+
+/// Returns the first digits of a hash, for messages.
+pub(super) fn short(hash: &str) -> &str {
+    hash.get(..DIGITS).unwrap_or(hash)
+}
+
 /// Returns a command that runs Git in this folder. Git takes no lock that it can do without, such as
-/// that of the index, asks nobody for a password, and writes English.
+/// that of the index, asks nothing on the terminal, and writes English.
 pub(super) fn git(folder: &Path) -> Command {
     let mut command = Command::new("git");
     for name in MISLEADING {
         command.env_remove(name);
     }
-    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    command.env("GIT_OPTIONAL_LOCKS", "0").env("LC_ALL", "C").envs(NO_PROMPTS);
     command.current_dir(folder);
     command
 }
@@ -38,6 +56,24 @@ pub(super) fn git(folder: &Path) -> Command {
 pub(super) fn bad_ref(what: String, said: &[u8], help: impl Into<String>) -> LabError {
     let output = tail_of(&String::from_utf8_lossy(said), MESSAGE_LINES);
     LabError::BadRef { what, output, help: help.into() }
+}
+
+/// A commit, and the warnings of Git about its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Commit {
+    /// Full hash.
+    pub(super) hash: String,
+    /// Warnings, such as "refname 'main' is ambiguous".
+    pub(super) warnings: Vec<String>,
+}
+
+/// Differences between the files of the working tree and its commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Changes {
+    /// Whether a tracked file differs.
+    pub(super) tracked: bool,
+    /// Whether a file is neither tracked nor ignored.
+    pub(super) untracked: bool,
 }
 
 /// The repository that a project is in.
@@ -93,13 +129,24 @@ impl Repository {
         Ok(output.status.success().then(|| OsString::from_vec(text.to_vec())))
     }
 
-    /// Returns the full hash of the commit that `name` stands for. The inner error is the output of
-    /// Git.
-    pub(super) fn commit(&self, name: &str) -> Result<Result<String, Vec<u8>>, LabError> {
-        let commit = format!("{name}^{{commit}}");
-        let output = self.run(&["rev-parse", "--verify", &commit].map(OsStr::new))?;
-        let hash = || String::from_utf8_lossy(&output.stdout).trim().to_owned();
-        Ok(if output.status.success() { Ok(hash()) } else { Err(output.stderr) })
+    /// Returns the commit that `name` stands for. The inner error is the output of Git; empty if Git only
+    /// says that it does not know the name.
+    pub(super) fn commit(&self, name: &str) -> Result<Result<Commit, Vec<u8>>, LabError> {
+        let query = ["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", name];
+        let named = self.run(&query.map(OsStr::new))?;
+        // A name such as `:/word` is all of the argument; what the name stands for may be a tag.
+        let object = format!("{}^{{commit}}", String::from_utf8_lossy(&named.stdout).trim());
+        let found = match named.status.success() {
+            true => self.run(&["rev-parse", "--verify", &object].map(OsStr::new))?,
+            false => named.clone(),
+        };
+        let hash = String::from_utf8_lossy(&found.stdout).trim().to_owned();
+        if found.status.success() && is_hash(&hash) {
+            return Ok(Ok(Commit { hash, warnings: warnings(&named.stderr) }));
+        }
+        let said = String::from_utf8_lossy(&found.stderr).into_owned();
+        let said: Vec<&str> = said.lines().filter(|line| *line != UNKNOWN).collect();
+        Ok(Err(said.join("\n").into_bytes()))
     }
 
     /// Returns the names of all branches and tags, those of remotes with their remote.
@@ -109,42 +156,21 @@ impl Repository {
         Ok(names.to_string_lossy().lines().map(str::to_owned).collect())
     }
 
-    /// Returns whether a tracked file differs from the commit of the working tree.
-    pub(super) fn is_changed(&self) -> Result<bool, LabError> {
-        let query = ["status", "--porcelain", "--untracked-files=no"].map(OsStr::new);
+    /// Returns how the working tree differs from its commit.
+    pub(super) fn changes(&self) -> Result<Changes, LabError> {
+        let query = ["status", "--porcelain", "--untracked-files=normal"].map(OsStr::new);
         // The whole working tree, not only the folder of the project.
         let output = git(&self.top).args(query).output().map_err(LabError::io("run git"))?;
-        match output.status.success() {
-            true => Ok(!output.stdout.is_empty()),
-            false => {
-                let what = format!("cannot compare {} with its commit", self.top.display());
-                Err(bad_ref(what, &output.stderr, "see what `git status` reports"))
-            }
+        if !output.status.success() {
+            let what = format!("cannot compare {} with its commit", self.top.display());
+            return Err(bad_ref(what, &output.stderr, "see what `git status` reports"));
         }
-    }
-
-    /// Returns whether a commit has the folder of the project.
-    pub(super) fn has_project(&self, commit: &str) -> Result<bool, LabError> {
-        self.exists(&object(commit, ""))
-    }
-
-    fn exists(&self, object: &OsStr) -> Result<bool, LabError> {
-        let query = [OsStr::new("cat-file"), OsStr::new("-e"), object];
-        Ok(self.run(&query)?.status.success())
-    }
-
-    /// Returns the content of a file of the project in a commit; `None` if there is no such file.
-    pub(super) fn content(&self, commit: &str, file: &Path) -> Result<Option<Vec<u8>>, LabError> {
-        let object = object(commit, file);
-        if !self.exists(&object)? {
-            return Ok(None);
-        }
-        let read = self.run(&[OsStr::new("cat-file"), OsStr::new("blob"), &object])?;
-        if !read.status.success() {
-            let what = format!("cannot read {} at {commit}", file.display());
-            return Err(bad_ref(what, &read.stderr, "see what `git cat-file` reports"));
-        }
-        Ok(Some(read.stdout))
+        let lines = || output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let is_untracked = |line: &[u8]| line.starts_with(b"??");
+        Ok(Changes {
+            tracked: lines().any(|line| !is_untracked(line)),
+            untracked: lines().any(is_untracked),
+        })
     }
 
     /// Returns the path of one of Git's own files, such as `objects`.
@@ -159,17 +185,42 @@ impl Repository {
         let query = ["for-each-ref", "--format=%(objectname) %(refname)", "refs/tags"];
         Ok(self.line(&query.map(OsStr::new))?.unwrap_or_default())
     }
-
-    /// Returns the URL from which the repository was cloned; `None` if unknown.
-    pub(super) fn origin(&self) -> Result<Option<OsString>, LabError> {
-        self.line(&["config", "--get", "remote.origin.url"].map(OsStr::new))
-    }
 }
 
-/// Returns the name of a file of the project in a commit, such as `1a2b3c:./loadgen.toml`, which is
-/// relative to the folder in which Git runs.
-fn object(commit: &str, file: impl AsRef<Path>) -> OsString {
-    let mut object = OsString::from(format!("{commit}:./"));
-    object.push(file.as_ref());
-    object
+/// Line that Git writes about a name that it does not know.
+const UNKNOWN: &str = "fatal: Needed a single revision";
+
+/// Whether a text is a full hash: of SHA-1, or of SHA-256.
+fn is_hash(text: &str) -> bool {
+    [40, 64].contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Returns the warnings in the output of Git, each once.
+fn warnings(said: &[u8]) -> Vec<String> {
+    let mut all = Vec::new();
+    for line in String::from_utf8_lossy(said).lines() {
+        let warning =
+            line.strip_prefix("warning: ").map(|text| text.trim_end_matches('.').to_owned());
+        all.extend(warning.filter(|warning| !all.contains(warning)));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_warnings_are_warnings_and_only_hashes_are_hashes() {
+        let said = b"warning: refname 'main' is ambiguous.\nhint: x\nwarning: refname 'main' is ambiguous.\n";
+        assert_eq!(warnings(said), ["refname 'main' is ambiguous"]);
+        for (text, is) in [
+            ("7fa89bae9abcf5cb309c3a89a3bded30f6b4c56b", true),
+            ("^7fa89bae9abcf5cb309c3a89a3bded30f6b4c56", false),
+            ("7fa89bae", false),
+        ] {
+            assert_eq!(is_hash(text), is, "{text}");
+        }
+        assert_eq!(short("7fa89bae9abcf5cb309c3a89a3bded30f6b4c56b"), "7fa89bae9a");
+    }
 }
