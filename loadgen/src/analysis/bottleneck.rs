@@ -6,7 +6,7 @@
 //! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
-use crate::measure::{BALANCER, ErrorKind, PARTNER, ResourceRecord};
+use crate::measure::{BALANCER, ErrorKind, PARTNER, PROBE, ResourceRecord};
 use crate::record::{Bottleneck, Environment, RoundRecord};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
@@ -59,7 +59,7 @@ impl Bottleneck {
         let backends = round
             .resources
             .keys()
-            .filter(|name| !["generator", "target", PARTNER].contains(&name.as_str()));
+            .filter(|name| !["generator", "target", PARTNER, PROBE].contains(&name.as_str()));
         let short = |name: &&String| {
             party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
         };
@@ -86,12 +86,13 @@ fn is_refused(round: &RoundRecord) -> bool {
 }
 
 /// Returns the part of the test to which a service belongs, as the assignment of CPUs names it:
-/// `generator`, `backends` or `target`.
+/// `generator`, `backends`, `probe` or `target`.
 pub(super) fn part_of(service: &str) -> &'static str {
     match service {
         "generator" => "generator",
         // The balancer of replicas has the CPUs of the backends.
         "redis" | "postgres" | BALANCER => "backends",
+        PROBE => "probe",
         // A target that the target sends requests to runs on the same CPUs.
         _ => "target",
     }

@@ -86,4 +86,7 @@ pub struct WorkerArgs {
     /// Servers that this worker may load [default: any server].
     #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
     pub allow_target: Vec<String>,
+    /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].
+    #[arg(long, value_delimiter = ',', hide = true)]
+    pub cpus: Vec<usize>,
 }

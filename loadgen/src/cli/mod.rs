@@ -165,8 +165,13 @@ pub struct RunArgs {
     /// are each measured with the first one.
     #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast"])]
     pub duet: bool,
+    /// Measure the latency with one more user, in a process of its own and with a connection of its
+    /// own, beside the load. Its requests arrive at random times, at RATE requests per second, from 0.1
+    /// to 1000 [default of RATE: 20]. A verdict tells where the latencies of the load differ.
+    #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations"])]
+    pub probe: Option<f64>,
     /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet or --precision; 1
-    /// for a single server at --url without --aa and with a single number of users].
+    /// for a single server at --url without --aa and --probe, and with a single number of users].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// Measure until each interval that the result compares is no wider than ± this, in %, from 0.1 to
@@ -293,6 +298,14 @@ fn half_width(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent),
         _ => Err("expected a percentage from 0.1 to 50".to_owned()),
+    }
+}
+
+/// Parses a rate from 0.1 to 1000 requests/s.
+fn probe_rate(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(rate) if (0.1..=1_000.0).contains(&rate) => Ok(rate),
+        _ => Err("expected a number of requests per second, from 0.1 to 1000".to_owned()),
     }
 }
 

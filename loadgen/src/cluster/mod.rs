@@ -63,7 +63,7 @@ pub use address::{advertised, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
 pub use error::ClusterError;
 pub use join::Join;
-pub use manager::Cluster;
+pub use manager::{Cluster, PreparedRound};
 pub use messages::Hello;
 pub use round_state::OnLoss;
 pub use startup::{Gathering, LocalWorkers, RemoteWorkers};

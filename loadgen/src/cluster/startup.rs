@@ -31,6 +31,10 @@ pub struct LocalWorkers {
     /// Folder for the workers' log files, `worker-0.log` and so on. Without a folder, workers write
     /// to the stderr of this process.
     pub logs: Option<PathBuf>,
+    /// Name of the workers in the names of their log files: `worker`.
+    pub name: &'static str,
+    /// CPUs that the workers may use; empty for those of this process.
+    pub cpus: Vec<usize>,
 }
 
 impl LocalWorkers {
@@ -49,7 +53,12 @@ impl LocalWorkers {
                 source,
             })?
         };
-        Ok(Self { count, program, logs: None })
+        Ok(Self { count, program, logs: None, name: "worker", cpus: Vec::new() })
+    }
+
+    /// Returns the path of the log file of the worker with this number; `None` without a folder.
+    fn log(&self, worker: u32) -> Option<PathBuf> {
+        Some(self.logs.as_ref()?.join(format!("{}-{worker}.log", self.name)))
     }
 }
 
@@ -125,9 +134,9 @@ impl Cluster {
         // The folder is removed when all workers have joined: nobody else may come.
         let (bus, events, _folder) = ManagerBus::listen_here(&mut joins).await?;
         let mut processes = Vec::new();
-        for join in &joins {
-            let logs = workers.logs.as_deref();
-            processes.push(Process::spawn(&workers.program, join, logs).await?);
+        for (worker, join) in (0..).zip(&joins) {
+            let LocalWorkers { program, cpus, .. } = workers;
+            processes.push(Process::spawn(program, join, workers.log(worker), cpus).await?);
         }
         let mut cluster = Self::new(bus, events, workers.count, processes);
         let advice = match &workers.logs {

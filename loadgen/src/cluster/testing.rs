@@ -75,6 +75,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
         base_url: base_url.to_owned(),
         warmup: Duration::ZERO,
         seed: 1,
+        first_user: 0,
         share: Share::WHOLE,
     }
 }

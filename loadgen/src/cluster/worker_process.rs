@@ -23,15 +23,16 @@ pub(super) struct Process {
 }
 
 impl Process {
-    /// Starts `program` as the worker with the join document `join`. The worker's stderr goes to a
-    /// file in the folder `logs`, or to the stderr of this process if `logs` is `None`.
+    /// Starts `program` as the worker with the join document `join`. The worker's stderr goes to the
+    /// file `log`, or to the stderr of this process if `log` is `None`. The worker may use these
+    /// `cpus`; empty for those of this process.
     pub(super) async fn spawn(
         program: &Path,
         join: &Join,
-        logs: Option<&Path>,
+        log: Option<PathBuf>,
+        cpus: &[usize],
     ) -> Result<Self, ClusterError> {
         let failed = |source| ClusterError::Spawn { program: program.to_owned(), source };
-        let log = logs.map(|folder| folder.join(format!("{}.log", join.user())));
         let stderr = match &log {
             Some(path) => Stdio::from(File::create(path).map_err(failed)?),
             None => Stdio::inherit(),
@@ -39,6 +40,7 @@ impl Process {
         let mut child = Command::new(program)
             .arg0("loadgen") // so that it is listed as `loadgen worker`
             .args(["worker", "--join", "-"])
+            .args(cpus.iter().map(|cpu| format!("--cpus={cpu}")))
             .process_group(0) // so that a terminal's Ctrl-C reaches this process alone
             .kill_on_drop(true)
             .stdin(Stdio::piped())

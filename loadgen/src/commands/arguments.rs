@@ -28,9 +28,11 @@ pub(super) struct Contest {
     pub aa: bool,
     /// Whether two contenders are loaded at the same time (`--duet`).
     pub duet: bool,
+    /// Rate of the probe, in requests/s; `None` without a probe (`--probe`).
+    pub probe: Option<f64>,
     /// Number of rounds for each contender; `None` for 5, which are enough to tell a difference, for 10
     /// in a duet, whose small differences need more, or for 1 if the only contender is a server that
-    /// runs already.
+    /// runs already and no probe measures beside the load.
     pub rounds: Option<u32>,
 }
 
@@ -71,7 +73,7 @@ pub(super) fn job(
     contest: Contest,
     remote: Option<RemoteWorkers>,
 ) -> Result<Job, Failure> {
-    let Contest { mut numbers, aa, duet, rounds } = contest;
+    let Contest { mut numbers, aa, duet, probe, rounds } = contest;
     check_numbers(&numbers, aa, &scenario)?;
     let has_backends = !scenario.backends.is_empty();
     let running = match (running, common.measuring.url.as_slice()) {
@@ -98,7 +100,7 @@ pub(super) fn job(
     }
     let contenders = product(&subject.names(aa), &numbers);
     let rounds = rounds.unwrap_or(match subject {
-        Subject::Running(_) if contenders.len() == 1 => 1,
+        Subject::Running(_) if contenders.len() == 1 && probe.is_none() => 1,
         _ if duet => DUETS,
         _ => 5,
     });
@@ -109,6 +111,7 @@ pub(super) fn job(
         on_loss: OnLoss::Fail,
         aa,
         duet,
+        probe,
         rounds,
         warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,

@@ -1,5 +1,6 @@
 //! Carries out an experiment for `run`, `manager`, `capacity` and `experiment`.
 
+use std::io;
 use std::path::Path;
 
 use super::arguments::Output;
@@ -41,7 +42,8 @@ where
     for<'r> Document<'r>: From<&'r E::Record>,
 {
     let (folder, layout, stdout) = prepare(experiment, output)?;
-    for_load(experiment.jobs().iter().any(|job| job.workers.is_some()))?.block_on(async {
+    let has_workers = |job: &Job| job.workers.is_some() || job.probe.is_some();
+    for_load(experiment.jobs().iter().any(has_workers))?.block_on(async {
         let done = execute(experiment, output, &folder, &layout, stdout, save).await;
         dropped_have_ended().await;
         done
@@ -66,8 +68,10 @@ fn prepare(
         use_huge_pages();
     }
     let folder = RunFolder::create(output.folder.as_deref(), experiment.name())?;
+    let has_probe = jobs.iter().any(|job| job.probe.is_some());
     let in_lab = jobs.iter().filter(|job| matches!(job.subject, Subject::Lab { .. }));
     let layout = match in_lab.map(Job::most_server_workers).max() {
+        Some(most) if has_probe => Layout::here(most).with_probe(),
         Some(most) => Layout::here(most),
         None => Layout::unpinned(),
     };
@@ -77,12 +81,15 @@ fn prepare(
         Failure::message(Exit::Failed, "unwritable_output", message, help)
     })?;
     // Must precede the runtime's threads: existing threads would not be pinned.
-    pin_self(&layout.generator).map_err(|e| {
-        let message = format!("cannot pin loadgen to its CPUs: {e}");
-        let help = "check the allowed CPUs: `taskset -p $$`";
-        Failure::message(Exit::Failed, "cannot_pin_cpus", message, help)
-    })?;
+    pin_self(&layout.generator).map_err(cannot_pin)?;
     Ok((folder, layout, stdout))
+}
+
+/// Returns the error that this process could not be pinned to its CPUs.
+pub(super) fn cannot_pin(error: io::Error) -> Failure {
+    let message = format!("cannot pin loadgen to its CPUs: {error}");
+    let help = "check the allowed CPUs: `taskset -p $$`";
+    Failure::message(Exit::Failed, "cannot_pin_cpus", message, help)
 }
 
 async fn execute<E: Experiment>(

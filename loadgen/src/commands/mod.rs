@@ -18,6 +18,7 @@ mod man;
 mod manager;
 mod measure;
 mod precision;
+mod probe;
 mod report;
 mod request;
 mod run;

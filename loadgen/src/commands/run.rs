@@ -3,7 +3,7 @@
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
-use super::{duet, gate, junit, precision, request, unused};
+use super::{duet, gate, junit, precision, probe, request, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
@@ -40,6 +40,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         replicas,
         aa,
         duet,
+        probe,
         rounds,
         precision,
         rounds_max,
@@ -51,9 +52,10 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     } = args;
     let numbers = Numbers { server_workers, replicas, users };
     let rounds = precision::first_stage(precision, rounds, rounds_max)?;
-    let contest = Contest { numbers, aa, duet, rounds };
+    let contest = Contest { numbers, aa, duet, probe, rounds };
     let mut job = job(scenario, running, &common, contest, remote)?;
     duet::check(&job)?;
+    probe::check(&job)?;
     gate::check(&job, fail_on_regression)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     if let Some((path, text)) = to_save {

@@ -1,9 +1,11 @@
 //! `loadgen worker`: serves the rounds of a manager.
 
+use super::measure::cannot_pin;
 use crate::cli::WorkerArgs;
 use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers};
 use crate::experiment::limits::raise_open_files;
 use crate::failure::{Exit, Failure};
+use crate::lab::cpus::pin_self;
 use crate::lab::{Measurement, Turn};
 use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
 use crate::text::say;
@@ -23,6 +25,8 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
     use_huge_pages();
     let allowed =
         args.allow_target.iter().map(|text| allowed(text)).collect::<Result<Vec<_>, _>>()?;
+    // Must precede the runtime's threads: existing threads would not be pinned.
+    pin_self(&args.cpus).map_err(cannot_pin)?;
     let serving = serve(args, allowed.into());
     on_all_cpus()?.block_on(serving).map(|()| Exit::Done)
 }

@@ -176,6 +176,7 @@ impl Session<'_> {
             verified: verified.counters,
             failed: verified.failed,
             results,
+            probe: None,
             observed,
             responses: Vec::new(),
             ended,

@@ -32,8 +32,10 @@ pub fn environment(
         ("backends", &layout.backends),
         ("generator", &layout.generator),
     ];
+    let probe = (!layout.probe.is_empty()).then_some(("probe", &layout.probe));
+    let parts = parts.into_iter().chain(probe);
     // The CPUs that loadgen could use before it pinned itself to some of them.
-    let own: BTreeSet<usize> = parts.iter().flat_map(|(_, cpus)| cpus.iter().copied()).collect();
+    let own: BTreeSet<usize> = parts.clone().flat_map(|(_, cpus)| cpus.iter().copied()).collect();
     let home = match &job.subject {
         Subject::Lab { home, .. } => Some(home),
         Subject::Running(_) => None,
@@ -50,7 +52,7 @@ pub fn environment(
         cpu_model: cpus.first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),
         cores: if own.is_empty() { cpus.len() } else { own.len() },
         memory_bytes: system.as_ref().map_or(0, System::total_memory),
-        cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).into(),
+        cpus: parts.map(|(part, cpus)| (part.to_owned(), cpus.clone())).collect(),
         python: lab.and_then(Lab::python_version),
         lock_sha256: home.and_then(|home| sha256(&home.root().join("uv.lock"))),
         backends: backends.clone(),

@@ -31,6 +31,9 @@ pub struct Job {
     pub aa: bool,
     /// Whether each round loads two contenders at the same time, on the same CPUs (`--duet`).
     pub duet: bool,
+    /// Rate of the probe, which measures the latency beside the load, in requests/s; `None` without a
+    /// probe (`--probe`).
+    pub probe: Option<f64>,
     /// Number of rounds for each contender; the rounds of the first stage if a precision is asked for.
     pub rounds: u32,
     /// Duration of the warm-up at the start of each round, whose requests are not counted.
@@ -115,6 +118,7 @@ impl Job {
             base_url,
             warmup: self.warmup,
             seed: self.seed.wrapping_add(u64::from(round)),
+            first_user: 0,
             share: Share::WHOLE,
         }
     }

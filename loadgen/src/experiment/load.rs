@@ -4,9 +4,11 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use serde::de::IgnoredAny;
+use tokio::sync::oneshot;
 
 use super::measured::{Loaded, Measured, held};
 use super::observe::{Begun, Event};
+use super::probe::{self, Probe};
 use super::refusals::Refusals;
 use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
@@ -78,7 +80,11 @@ impl Session<'_> {
         let services = Services { targets, lab: self.lab.as_mut() };
         // A search loads a target again and again: its memory is idle only before the first time.
         let idle = match before {
-            Some(_) => idle_memory(&services.watched(&self.generator)).await,
+            Some(_) => {
+                let mut watched = services.watched(&self.generator);
+                watched.extend(self.probe.iter().flat_map(Probe::watched));
+                idle_memory(&watched).await
+            }
             None => BTreeMap::new(),
         };
         let Verified { counters: verified, answers, failed } =
@@ -91,13 +97,21 @@ impl Session<'_> {
         let mut refusals = self.lab.is_none().then(Refusals::default);
         let targets = running.as_deref_mut().into_iter().collect();
         let mut services = Services { targets, lab: self.lab.as_mut() };
-        let watch = Watch::new(services.watched(&self.generator), plan);
+        let mut watched = services.watched(&self.generator);
+        watched.extend(self.probe.iter().flat_map(Probe::watched));
+        let watch = Watch::new(watched, plan);
         let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
         let mut is_gone = false;
+        let (tell_start, start_told) = oneshot::channel();
+        let mut tell_start = Some(tell_start);
         let observers = &mut self.observers;
         let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
             Seen::Started(start) => {
+                if let Some(tell) = tell_start.take() {
+                    // Without a probe, nobody listens.
+                    let _ = tell.send(start);
+                }
                 watch.begin(start.into());
                 observers.tell(Event::LoadStarted(start));
             }
@@ -116,8 +130,11 @@ impl Session<'_> {
         if let Some(control) = &self.control {
             round_control.changes = control.open(name, plan);
         }
-        let round = self.generator.round(plan.clone(), round_control, show);
-        let (results, ended) = services.during(round, &stop).await;
+        // Boxed, like the start of the probe: the futures of a cluster are large, and this one is part of
+        // that of the whole run, which is on the stack.
+        let round = Box::pin(self.generator.round(plan.clone(), round_control, show));
+        let both = Box::pin(probe::beside(self.probe.as_mut(), plan, round, start_told, &stop));
+        let (both, ended) = services.during(both, &stop).await;
         let gone = is_gone.then(|| LabError::ServerGone { url: plan.base_url.clone() });
         let ended = ended.or(gone);
         let mut observed = watch.end().await;
@@ -128,9 +145,10 @@ impl Session<'_> {
             None => self.responses(running.as_deref()).await,
         };
         let responses = replicas::since(&after, &before_load);
+        let (results, probe) = both?;
         let results = results?;
         self.tell(Event::LoadEnded(rate_per_s(&results)));
-        Ok(Loaded { verified, failed, json_keys, results, observed, responses, ended })
+        Ok(Loaded { verified, failed, json_keys, results, probe, observed, responses, ended })
     }
 }
 

@@ -24,6 +24,8 @@ pub struct MeasuredRound {
     pub held: Duration,
     /// Results that the load generator measured.
     pub results: Results,
+    /// Results that the probe measured beside the load; `None` without a probe.
+    pub probe: Option<Results>,
     /// Resources that each service used while the full load was held.
     pub observed: Observed,
     /// Counter values in the answers to the verification, for each step and each of its counters.
@@ -56,6 +58,13 @@ impl MeasuredRound {
     pub fn users_achieved(&self) -> u32 {
         self.users.saturating_sub(self.results.users_lost())
     }
+
+    /// Returns the counts of this phase of all requests that reached the target, by step: those of the
+    /// load, and those of the probe.
+    pub fn sent(&self, phase: Phase) -> impl Iterator<Item = Counts> {
+        let of_probe = self.probe.iter().flat_map(move |probe| probe.series.phase(phase));
+        self.results.series.phase(phase).into_iter().chain(of_probe)
+    }
 }
 
 /// The other contender of a duet, as a round saw it.
@@ -80,6 +89,8 @@ pub struct Loaded {
     pub json_keys: Vec<Option<Vec<String>>>,
     /// Results that the load generator measured.
     pub results: Results,
+    /// Results that the probe measured beside the load; `None` without a probe.
+    pub probe: Option<Results>,
     /// Resources that each service used while the full load was held.
     pub observed: Observed,
     /// Number of responses of each replica of the target, from the end of the verification to the

@@ -29,6 +29,7 @@ pub mod measured;
 pub mod noise_floor;
 pub mod observe;
 mod preparation;
+mod probe;
 mod proof;
 pub mod published;
 mod refusals;

@@ -3,6 +3,7 @@
 use super::generator::Generator;
 use super::job::Job;
 use super::observe::{Begun, Event};
+use super::probe::Probe;
 use super::session::Session;
 use super::stopped::{Stopped, unless};
 use super::{proof, workers};
@@ -50,13 +51,18 @@ impl Session<'_> {
     }
 
     /// Starts the processes that run during all rounds of these jobs, unless they run already:
-    /// backends and workers.
+    /// backends, the probe and workers.
     pub async fn start(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
         let interrupt = self.interrupt.clone();
         if let Some(lab) = &mut self.lab {
             unless(&interrupt, lab.start_backends(&backends(jobs)))
                 .await?
                 .map_err(Failure::from)?;
+        }
+        if self.probe.is_none() {
+            let started =
+                Box::pin(Probe::start(self.job(), self.layout, &self.logs, &mut self.observers));
+            self.probe = unless(&interrupt, started).await??;
         }
         if let Generator::Workers(_) = self.generator {
             return Ok(());

@@ -10,6 +10,9 @@ use crate::scenario::{Claim, Proof, Scenario, Step};
 /// Phases of a round whose requests reach a backend but do not count in the results.
 const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
 
+/// All phases of a round. No request of a probe counts in the results.
+const PHASES: [Phase; 5] = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
+
 /// Asks the backends all proof questions of the scenario,
 /// and returns the answers in the order of the questions.
 pub(super) async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
@@ -47,6 +50,10 @@ fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
     };
     let sum = |counts: &[Counts]| counters(steps, counts).get(counter).copied().unwrap_or(0);
     let of = |phase| sum(&by_step(round.results.series.phase(phase), steps.len()));
+    let probed = |phase| {
+        let probe = round.probe.as_ref()?;
+        Some(sum(&by_step(probe.series.phase(phase), steps.len())))
+    };
     let verified: Vec<Counts> = round
         .verified
         .iter()
@@ -55,15 +62,16 @@ fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
     Claimed::Answers {
         counter: counter.clone(),
         counted: of(Phase::Hold),
-        uncounted: sum(&verified) + UNCOUNTED.into_iter().map(of).sum::<u64>(),
+        uncounted: sum(&verified)
+            + UNCOUNTED.into_iter().map(of).sum::<u64>()
+            + PHASES.into_iter().filter_map(probed).sum::<u64>(),
     }
 }
 
-/// Returns the number of requests that failed, also in the verification, or that were cut off and not
-/// answered late. Each of these requests may have changed a backend although no answer reported the change.
+/// Returns the number of requests that failed, also in the verification and of a probe, or that were
+/// cut off and not answered late. Each of these requests may have changed a backend although no answer reported the change.
 fn unknown(round: &MeasuredRound) -> u64 {
-    let phases = UNCOUNTED.into_iter().chain([Phase::Hold]);
-    let counts = phases.flat_map(|phase| round.results.series.phase(phase));
+    let counts = PHASES.into_iter().flat_map(|phase| round.sent(phase));
     let cut = |counts: &Counts| counts.cancelled.saturating_sub(counts.answered_late);
     counts.fold(round.failed, |sum: u64, counts| {
         sum.saturating_add(counts.failures()).saturating_add(cut(&counts))

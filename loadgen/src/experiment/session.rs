@@ -14,10 +14,11 @@ use super::generator::Generator;
 use super::job::Job;
 use super::measured::{Loaded, Measured, MeasuredRound};
 use super::observe::{Begun, Event, Observers, SoFar};
+use super::probe::Probe;
 pub use super::stopped::Stopped;
 use super::worker_losses;
 use crate::analysis::statistics::order;
-use crate::engine::TrialAnswer;
+use crate::engine::{Results, TrialAnswer};
 use crate::failure::Failure;
 use crate::lab::{Lab, LabError, Layout, Turn};
 use crate::measure::PostgresActivity;
@@ -36,8 +37,10 @@ pub struct Session<'a> {
     current: usize,
     pub(super) lab: Option<Lab>,
     pub(super) generator: Generator,
+    /// Process that measures beside the load, if the jobs have one, from the start of the services on.
+    pub(super) probe: Option<Probe>,
     pub(super) observers: Observers<'a>,
-    layout: &'a Layout,
+    pub(super) layout: &'a Layout,
     /// Folder for workers' logs.
     pub(super) logs: PathBuf,
     pub(super) interrupt: CancellationToken,
@@ -66,6 +69,7 @@ impl<'a> Session<'a> {
             current: 0,
             lab,
             generator: Generator::Process,
+            probe: None,
             observers,
             layout,
             logs: logs.to_owned(),
@@ -126,9 +130,9 @@ impl<'a> Session<'a> {
         self.interrupt.is_cancelled()
     }
 
-    /// Returns whether too many workers are lost for another round.
+    /// Returns whether too many workers are lost for another round, or the probe is.
     pub fn is_degraded(&self) -> bool {
-        !self.generator.can_go_on()
+        !self.generator.can_go_on() || self.probe.as_ref().is_some_and(|probe| !probe.can_go_on())
     }
 
     /// Returns the lab, which runs targets and backends; `None` for a server that runs already.
@@ -146,10 +150,13 @@ impl<'a> Session<'a> {
         self.observers.tell(Event::RoundOver(so_far, self.lab.as_ref()));
     }
 
-    /// Stops the workers and the lab.
+    /// Stops the workers, the probe and the lab.
     pub async fn close(mut self) {
         self.tell(Event::Step("stopping"));
         self.generator.close().await;
+        if let Some(probe) = self.probe {
+            Box::pin(probe.close()).await;
+        }
         if let Some(lab) = self.lab
             && let Err(error) = lab.stop().await
         {
@@ -199,7 +206,8 @@ impl<'a> Session<'a> {
                     return Err(Stopped::Interrupted);
                 }
                 if let Some(round) = measured.rounds.last()
-                    && worker_losses::are_too_many(&round.results, on_loss, &self.generator)
+                    && (worker_losses::are_too_many(&round.results, on_loss, &self.generator)
+                        || self.is_degraded())
                 {
                     return Ok(worker_losses::end(round)?);
                 }
@@ -276,18 +284,21 @@ impl<'a> Session<'a> {
         Begun { contender, number, plan, .. }: Begun<'_>,
         loaded: Loaded,
     ) -> (MeasuredRound, Option<LabError>) {
-        let Loaded { verified, failed, json_keys, results, observed, responses, ended } = loaded;
+        let Loaded { verified, failed, json_keys, results, probe, observed, responses, ended } =
+            loaded;
         let held = results.held();
         let was_stopped = self.observers.stopped().is_some();
         let planned = plan.scenario.load.held();
         let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(held));
-        let all_of_it = results.is_whole() && results.ran_out().is_empty();
+        let all_of_it = results.is_whole()
+            && probe.as_ref().is_none_or(Results::is_whole)
+            && results.ran_out().is_empty();
         let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
         let how = ended.as_ref().map(ToString::to_string);
         let (url, users) = (plan.base_url.clone(), plan.scenario.load.users);
         let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
         let of = MeasuredRound { whole, ended: how, json_keys, responses, ..of };
-        (MeasuredRound { results, observed, verified, failed, ..of }, ended)
+        (MeasuredRound { results, probe, observed, verified, failed, ..of }, ended)
     }
 
     /// Reads PostgreSQL's statistics; `None` if the lab does not run PostgreSQL.

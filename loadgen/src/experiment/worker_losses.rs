@@ -28,7 +28,7 @@ pub(super) fn end(round: &MeasuredRound) -> Result<(), Failure> {
 }
 
 /// Returns the reasons why the result is not what was planned, if any: lost workers, each listed
-/// once; results that did not arrive; and an error of workers that ended the run.
+/// once; results that did not arrive; a lost probe; and an error of workers that ended the run.
 pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     let mut lost: Vec<LossRecord> = Vec::new();
     let mut gaps: Vec<String> = Vec::new();
@@ -51,6 +51,11 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
         }
         let of_round = results.gaps().into_iter();
         gaps.extend(of_round.map(|gap| format!("round {number} ({target}): {gap}")));
+        let of_probe = round.probe.iter().flat_map(|probe| {
+            let lost = probe.lost.iter().map(|lost| format!("the probe was lost: {}", lost.why));
+            lost.chain(probe.gaps().into_iter().map(|gap| format!("the probe: {gap}")))
+        });
+        gaps.extend(of_probe.map(|gap| format!("round {number} ({target}): {gap}")));
     }
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     let failed = failed.map(|failure| failure.report.to_string());

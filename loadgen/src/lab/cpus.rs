@@ -10,7 +10,8 @@ use serde::{Deserialize, Serialize};
 /// is not pinned.
 ///
 /// With three CPUs or more the lists are disjoint, and together they hold all CPUs that loadgen may
-/// use. All CPUs count as equal, even if two CPUs are hardware threads of the same core.
+/// use; but a probe shares the CPU of a generator that has only one. All CPUs count as equal, even if
+/// two CPUs are hardware threads of the same core.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Layout {
     /// CPUs of the server under test.
@@ -19,6 +20,9 @@ pub struct Layout {
     pub backends: Vec<usize>,
     /// CPUs of loadgen and its workers.
     pub generator: Vec<usize>,
+    /// CPU of the probe: one of its own, or the generator's. Empty without a probe.
+    #[serde(default)]
+    pub probe: Vec<usize>,
 }
 
 impl Layout {
@@ -37,7 +41,8 @@ impl Layout {
             0 | 1 => return Self::unpinned(),
             2 => {
                 let (first, last) = (mask[..1].to_vec(), mask[1..].to_vec());
-                return Self { target: last, backends: first.clone(), generator: first };
+                let (target, backends) = (last, first.clone());
+                return Self { target, backends, generator: first, probe: Vec::new() };
             }
             _ => {}
         }
@@ -46,13 +51,31 @@ impl Layout {
         let target = wanted.min(cpus - backends - 1).max(1);
         let (rest, target) = mask.split_at(cpus - target);
         let (generator, backends) = rest.split_at(rest.len() - backends);
-        Self { target: target.to_vec(), backends: backends.to_vec(), generator: generator.to_vec() }
+        Self {
+            target: target.to_vec(),
+            backends: backends.to_vec(),
+            generator: generator.to_vec(),
+            probe: Vec::new(),
+        }
+    }
+
+    /// Returns the layout with a CPU for a probe, which measures beside the load: one of the
+    /// generator's if it has several, because the probe must not wait for the generator. Otherwise the
+    /// probe shares the generator's CPU.
+    #[must_use]
+    pub fn with_probe(mut self) -> Self {
+        self.probe = match self.generator.len() {
+            0 | 1 => self.generator.clone(),
+            several => self.generator.split_off(several - 1),
+        };
+        self
     }
 
     /// Returns every CPU in the lists of the layout; empty if nothing is pinned.
     #[must_use]
     pub fn all(&self) -> BTreeSet<usize> {
-        [&self.target, &self.backends, &self.generator].into_iter().flatten().copied().collect()
+        let parts = [&self.target, &self.backends, &self.generator, &self.probe];
+        parts.into_iter().flatten().copied().collect()
     }
 
     /// Divides the CPUs that this process may use, as [`Layout::new`] does. Must be called before
@@ -134,6 +157,21 @@ mod tests {
         assert_eq!(eight.generator, [0, 1, 2, 3]);
     }
 
+    #[test]
+    fn a_probe_has_a_cpu_of_its_own_where_the_generator_has_two() {
+        let probe = |cpus: std::ops::Range<usize>| {
+            let layout = Layout::new(&cpus.collect::<Vec<_>>(), 1).with_probe();
+            (layout.generator, layout.probe)
+        };
+        assert_eq!(probe(0..1), (vec![], vec![]));
+        assert_eq!(probe(0..2), (vec![0], vec![0]));
+        assert_eq!(probe(0..3), (vec![0], vec![0]));
+        assert_eq!(probe(0..4), (vec![0], vec![1]));
+        assert_eq!(probe(0..8), (vec![0, 1, 2, 3], vec![4]));
+        let layout = Layout::new(&[0, 1, 2, 3], 1).with_probe();
+        assert_eq!(layout.all(), (0..4).collect());
+    }
+
     proptest! {
         #[test]
         fn three_or_more_cpus_are_all_assigned_once(
@@ -141,7 +179,7 @@ mod tests {
             workers in 0u32..100,
         ) {
             let mask: Vec<_> = mask.into_iter().collect();
-            let Layout { target, backends, generator } = Layout::new(&mask, workers);
+            let Layout { target, backends, generator, .. } = Layout::new(&mask, workers);
             prop_assert!(!target.is_empty() && !backends.is_empty() && !generator.is_empty());
             prop_assert!(target.len() <= usize::max(1, workers as usize));
             let mut all = [target, backends, generator].concat();

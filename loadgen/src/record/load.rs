@@ -45,6 +45,10 @@ pub struct LoadRecord {
     /// earlier versions.
     #[serde(default)]
     pub duet: bool,
+    /// Planned rate of the probe, which measures the latency beside the load, in requests/s. `None`
+    /// without a probe, and in records of earlier versions.
+    #[serde(default)]
+    pub probe_per_s: Option<f64>,
     /// Number of rounds for each target.
     pub rounds: u32,
     /// Number of worker processes; 0 where loadgen's own process made the load.

@@ -35,8 +35,9 @@ pub enum Claimed {
         counter: String,
         /// Sum of the counter over the measured requests.
         counted: u64,
-        /// Sum of the counter over requests that no result contains: verification, warm-up,
-        /// ramp-up, requests that users send when they stop, and requests answered after the end.
+        /// Sum of the counter over requests that no result of the load contains: verification,
+        /// warm-up, ramp-up, requests that users send when they stop, requests answered after the
+        /// end, and those of a probe.
         uncounted: u64,
     },
     /// The number that the scenario states.

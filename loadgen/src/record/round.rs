@@ -52,6 +52,10 @@ pub struct RoundRecord {
     /// alone, and in records of earlier versions.
     #[serde(default)]
     pub partner: Option<PartnerRecord>,
+    /// Results of the probe beside the load, in the hold, all steps together; `None` without a probe,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub probe: Option<Summary>,
     /// Number of planned users; in the open model, the greatest number that send at the same time.
     pub users_planned: u32,
     /// Number of planned users that remained to the end of the round. The other users belonged to

@@ -9,6 +9,7 @@ use super::flow::FlowRecord;
 use super::git::GitRecord;
 use super::over_rounds::{LatencyOverRounds, OverRounds};
 use super::percentile::Percentile;
+use super::probe::ProbeRecord;
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
 use super::stage::StageResult;
@@ -39,6 +40,10 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold (the measured period) in all rounds, all steps together.
     pub total: Summary,
+    /// Results of the probe, which measured beside the load; `None` without a probe, and in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub probe: Option<ProbeRecord>,
     /// Results of the steps of each group, added up; empty without groups, and in records of earlier
     /// versions.
     #[serde(default)]

@@ -102,6 +102,8 @@ pub enum VerdictKind {
     /// The closed model hid a stall: users waited while a server stalled, and the latencies do not
     /// show the stall.
     StallHidden,
+    /// The latencies of the load differ from those of the probe, another client at the same time.
+    ProbeDiffers,
     /// More connections were opened than the round had users.
     MoreConnections,
     /// Server and loadgen used another version of HTTP than the scenario requests.

@@ -15,6 +15,7 @@ mod bottleneck;
 mod capacity;
 mod cluster;
 mod open_model;
+mod probe;
 mod streams;
 mod worker_loss;
 

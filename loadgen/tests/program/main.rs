@@ -41,6 +41,7 @@ mod man;
 mod matrix;
 mod own_targets;
 mod precision;
+mod probe;
 mod promises;
 mod proofs;
 mod real_servers;

@@ -97,6 +97,29 @@ fn each_round_begins_with_the_existing_items() {
     }
 }
 
+/// The requests of a probe change the backends like those of the load.
+#[test]
+fn proofs_count_what_a_probe_has_sent() {
+    let scenario = SCENARIO.replace("iterations = 20", "duration = \"1s\"");
+    let proofs = "[[proof]]\nredis = \"LLEN queue\"\ncounter = \"made\"\n\
+                  [[proof]]\npostgres = \"SELECT count(*) FROM items\"\ncounter = \"made\"\n";
+    let project = project("").file("mine.toml", &(scenario + proofs));
+    let fixed = ["-s=mine.toml", "--rounds=2", "--no-calibrate", "--out=run", "--warmup=300ms"];
+    let finished = project.run(&[&fixed[..], &["--probe=30", "--format=json"]].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let target = &finished.json()["targets"][0];
+    let proofs = target["proofs"].as_array().unwrap();
+    assert_eq!(proofs.len(), 4, "two in each round");
+    for proof in proofs {
+        assert_eq!((&proof["agrees"], &proof["unknown"]), (&json!(true), &json!(0)), "{proof}");
+        let round = proof["round"].as_u64().unwrap() as usize - 1;
+        let probe = target["rounds"][round]["probe"]["requests"].as_u64().unwrap();
+        assert!(probe > 5 && proof["uncounted"].as_u64().unwrap() > probe, "{proof} {probe}");
+    }
+    let saved = fs::read_to_string(project.path("run/report.html")).unwrap();
+    assert!(saved.contains("(verification, warm-up, ramp-up, cut off, probe)"), "{saved}");
+}
+
 #[test]
 fn both_backends_hold_the_same_profiles_in_each_round() {
     let scenario = SCENARIO.replace("[load]", "existing_profiles = 20_001\n\n[load]");

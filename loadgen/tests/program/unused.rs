@@ -66,6 +66,15 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("rate", &[&["-s=stages.toml", "--rate=5", URL]]),
     ("aa", &[&["--aa", "--url=http://127.0.0.1:1,http://127.0.0.1:2"]]),
     ("duet", &[&["--duet", URL], &["--duet", "--target=flask"], &["--duet", "--workers=2"]]),
+    (
+        "probe",
+        &[
+            &["--probe", "--duet"],
+            &["--probe", "--iterations=5", URL],
+            &["--probe=0", URL],
+            &["-s=stages.toml", "--probe", URL],
+        ],
+    ),
     ("fail-fast", &[&["--fail-fast", URL]]),
     ("precision", &[&["--precision=3", "--rounds=4", URL]]),
     ("rounds-max", &[&["--rounds-max=50", URL]]),
@@ -184,6 +193,8 @@ const OTHERS: &[Line] = &[
     ("worker", "once", &[&["--once", "--join=-"]]),
     ("worker", "allow-target", NEVER),
     ("worker", "wait", NEVER),
+    // Set by the loadgen that starts the worker.
+    ("worker", "cpus", NEVER),
 ];
 
 fn all() -> Vec<Line> {

@@ -17,6 +17,9 @@ pub struct Plan {
     pub warmup: Duration,
     /// Seed of generated data: the sum of the run's seed and the round's number.
     pub seed: u64,
+    /// Number of the first user, in generated data and rows; not 0 where another plan runs at the same
+    /// time, whose users have the numbers before it.
+    pub first_user: u32,
     /// This process's share of the test.
     pub share: Share,
 }

@@ -10,6 +10,10 @@ pub const BALANCER: &str = "balancer";
 /// target, in a duet.
 pub const PARTNER: &str = "duet partner";
 
+/// Name, among services and backends, of the process that measures beside the load (`--probe`).
+/// Hardly the name of a target, as `probe` could be.
+pub const PROBE: &str = "latency probe";
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {

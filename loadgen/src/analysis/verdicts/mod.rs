@@ -7,6 +7,7 @@ mod concurrency;
 mod connections;
 mod containers;
 mod machine;
+mod probe;
 mod queue;
 mod replicas;
 mod schedule;
@@ -25,6 +26,7 @@ use self::concurrency::littles_law;
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
 use self::machine::{data_in_memory, machine, measured_together};
+use self::probe::probe_differs;
 use self::queue::users_queue;
 use self::replicas::replicas;
 use self::schedule::schedule_not_kept;
@@ -68,6 +70,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(open_files(target))
                 .chain(rate_not_kept(target, record).or_else(|| schedule_not_kept(target)))
                 .chain(stall_hidden(target).filter(|_| record.duet.is_none()))
+                .chain(probe_differs(target, record))
                 .chain(not_steady(target, record))
                 .chain(too_few_samples(target))
                 .chain(target.proofs.iter().filter_map(|proof| proof_failed(target, proof)))

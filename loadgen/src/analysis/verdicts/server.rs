@@ -91,6 +91,7 @@ mod tests {
             server: ServerRecord { workers, ..ServerRecord::default() },
             steps: Vec::new(),
             total: Summary::default(),
+            probe: None,
             groups: Vec::new(),
             flows: Vec::new(),
             stages: Vec::new(),

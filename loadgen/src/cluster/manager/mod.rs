@@ -5,7 +5,7 @@ mod round;
 mod start;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
@@ -54,6 +54,15 @@ pub struct Cluster {
     pub(super) on_loss: OnLoss,
 }
 
+/// A round that all workers have prepared, and can start.
+#[derive(Debug)]
+pub struct PreparedRound {
+    /// Digest of the encoded plan that the workers must run.
+    digest: Digest,
+    /// Round-trip time of each present worker, by the worker's number.
+    round_trips: BTreeMap<u32, Duration>,
+}
+
 impl Cluster {
     /// Returns the process ids of the workers that run on this machine.
     #[must_use]
@@ -81,19 +90,41 @@ impl Cluster {
         control: impl Into<RoundControl>,
         show: impl FnMut(Seen<'_>, &mut GrowingSeries),
     ) -> Result<Results, ClusterError> {
-        self.epoch += 1;
-        self.take_note();
-        self.check_present()?;
         let control = control.into();
-        let digest = tokio::select! {
-            digest = self.prepare(&plan) => digest?,
+        let prepared = tokio::select! {
+            prepared = self.prepare_round(&plan) => prepared?,
             // The preparation may take minutes over a slow network.
             () = control.stop.cancelled() => return Ok(not_begun(self, plan.scenario.load.users)),
         };
+        Ok(self.run_prepared(&plan, prepared, None, control, show).await)
+    }
+
+    /// Prepares a round of `plan` on all workers, for [`Cluster::run_prepared`].
+    ///
+    /// # Errors
+    /// If the round cannot begin.
+    pub async fn prepare_round(&mut self, plan: &Plan) -> Result<PreparedRound, ClusterError> {
+        self.epoch += 1;
+        self.take_note();
+        self.check_present()?;
+        let digest = self.prepare(plan).await?;
         let round_trips = self.measure_round_trips().await;
         self.check_present()?;
-        let under_way = RoundUnderWay::start(self, &plan, digest, round_trips, show).await;
-        Ok(under_way.collect(control).await)
+        Ok(PreparedRound { digest, round_trips })
+    }
+
+    /// Runs the round of `plan` that [`Cluster::prepare_round`] has prepared, like [`Cluster::round`].
+    /// All workers start at `start`, or as soon as they can if `start` is `None`. A worker that learns
+    /// too late of `start` starts at once.
+    pub async fn run_prepared(
+        &mut self,
+        plan: &Plan,
+        prepared: PreparedRound,
+        start: Option<Instant>,
+        control: RoundControl,
+        show: impl FnMut(Seen<'_>, &mut GrowingSeries),
+    ) -> Results {
+        RoundUnderWay::start(self, plan, prepared, start, show).await.collect(control).await
     }
 
     /// Prepares all workers for a round of `plan`, and returns the plan's digest.

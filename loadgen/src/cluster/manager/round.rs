@@ -7,7 +7,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior};
 
 use super::start::{Acknowledged, start_skew};
-use super::{Cluster, TICK};
+use super::{Cluster, PreparedRound, TICK};
 use crate::cluster::bus::Event;
 use crate::cluster::error::ClusterError;
 use crate::cluster::messages::{Command, News, Report};
@@ -59,17 +59,19 @@ pub(super) struct RoundUnderWay<'a, F> {
 }
 
 impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
-    /// Starts all workers at the same time.
+    /// Starts all workers at the same time: at `start`, or as soon as all of them can.
     pub(super) async fn start(
         cluster: &'a mut Cluster,
         plan: &'a Plan,
-        digest: String,
-        round_trips: BTreeMap<u32, Duration>,
+        PreparedRound { digest, round_trips }: PreparedRound,
+        start: Option<std::time::Instant>,
         show: F,
     ) -> Self {
         let epoch = cluster.epoch;
-        let lead = LEAD + farthest(&round_trips);
         let began = Instant::now();
+        let lead = start.map_or(LEAD + farthest(&round_trips), |start| {
+            Instant::from_std(start).saturating_duration_since(began)
+        });
         let mut starting = cluster.send_start(began + lead, &round_trips);
         let schedule = Schedule {
             measured: lead + plan.warmup,

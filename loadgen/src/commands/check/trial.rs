@@ -29,6 +29,7 @@ pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure>
         base_url,
         warmup: Duration::ZERO,
         seed: random_seed()?,
+        first_user: 0,
         share: Share::WHOLE,
     };
     let (mut failed, mut printed) = (0, print(&format!("{name}:\n")));

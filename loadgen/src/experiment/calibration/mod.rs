@@ -168,7 +168,7 @@ fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
         step.think_time = None;
         step.headers.push((WHICH.to_owned(), Template::literal(index.to_string())));
     }
-    Plan { scenario, base_url, warmup: WARMUP, seed, share: Share::WHOLE }
+    Plan { scenario, base_url, warmup: WARMUP, seed, first_user: 0, share: Share::WHOLE }
 }
 
 fn users(scenario: &Scenario) -> u32 {

@@ -72,8 +72,8 @@ fn requests_that_the_null_server_cannot_answer_are_not_calibrated() {
 fn shared_cpus_are_not_calibrated() {
     let layout = |target: &[usize], generator: &[usize]| Layout {
         target: target.to_vec(),
-        backends: Vec::new(),
         generator: generator.to_vec(),
+        ..Layout::default()
     };
     assert!(are_apart(&layout(&[1], &[0])));
     assert!(!are_apart(&layout(&[1, 2], &[0, 1])) && !are_apart(&Layout::unpinned()));
@@ -81,7 +81,7 @@ fn shared_cpus_are_not_calibrated() {
 
 #[test]
 fn the_key_covers_the_requests_and_their_answers() {
-    let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
+    let layout = Layout::new(&[0, 1], 1);
     let of = |scenario: &Scenario, workers, answers: &[TrialAnswer]| {
         key(scenario, workers, &layout, answers).unwrap()
     };
@@ -111,7 +111,7 @@ fn similar_sizes_share_one_key() {
 
 #[test]
 fn a_saturated_null_server_gives_no_calibration() {
-    let layout = Layout { target: vec![1], backends: vec![0], generator: vec![0] };
+    let layout = Layout::new(&[0, 1], 1);
     let was_limit = |generator: f64, server: f64| {
         let mut observed = Observed::default();
         observed.machine.busy_percent = BTreeMap::from([(0, generator), (1, server)]);

@@ -234,7 +234,8 @@ impl Rounds<'_, '_> {
         let plan = self.plan(rate_per_s, up);
         let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
         let loaded = self.session.load(begun, None, up.running.as_mut()).await?;
-        let Loaded { verified, failed, json_keys, results, observed, responses, ended } = loaded;
+        let Loaded { verified, failed, json_keys, results, observed, responses, ended, .. } =
+            loaded;
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }

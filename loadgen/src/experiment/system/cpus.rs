@@ -7,7 +7,7 @@ use super::Tree;
 use crate::record::SharedCoreRecord;
 
 /// Parts of the test, each with its CPUs.
-type Parts<'a> = [(&'static str, &'a Vec<usize>); 3];
+type Parts<'a> = [(&'static str, &'a Vec<usize>); 4];
 
 /// Returns the numbers in a list of the kernel, such as `0-3,8`. Leaves out what is no number.
 pub(super) fn parsed(list: &str) -> BTreeSet<usize> {

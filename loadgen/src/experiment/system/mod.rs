@@ -27,6 +27,7 @@ impl Tree<'_> {
             ("target", &layout.target),
             ("backends", &layout.backends),
             ("generator", &layout.generator),
+            ("probe", &layout.probe),
         ];
         let governors = self.of_cpus(layout, "cpufreq/scaling_governor");
         SystemRecord {

@@ -52,7 +52,8 @@ impl Files {
 }
 
 fn layout(target: &[usize], backends: &[usize], generator: &[usize]) -> Layout {
-    Layout { target: target.into(), backends: backends.into(), generator: generator.into() }
+    let [target, backends, generator] = [target, backends, generator].map(<[usize]>::to_vec);
+    Layout { target, backends, generator, ..Layout::default() }
 }
 
 #[test]

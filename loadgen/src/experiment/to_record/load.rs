@@ -35,6 +35,7 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
         duet: job.duet,
+        probe_per_s: job.probe,
         rounds: measured.stages.last().copied().unwrap_or(job.rounds),
         workers: measured.workers,
     }

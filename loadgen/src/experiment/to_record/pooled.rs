@@ -4,15 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::phases::{
-    answered, at_stop, by_name, flows_of_phase, latencies_of_flows, of_phase, summarize,
-    summarize_flows, summarize_groups,
+    at_stop, by_name, flows_of_phase, latencies_of_flows, of_phase, summarize, summarize_flows,
+    summarize_groups,
 };
-use super::resources::{answered_by_partner, cpu_over_rounds, resources};
+use super::resources::{Answered, cpu_over_rounds, resources};
 use super::round::{Conditions, round_record};
 use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{Tally, counters, together};
-use crate::analysis::{effective_samples, thresholds};
+use crate::analysis::{effective_samples, probe_ratios, thresholds};
+use crate::engine::Results;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
 use crate::experiment::measured::MeasuredRound;
@@ -20,7 +21,8 @@ use crate::experiment::proof::proofs;
 use crate::experiment::sent::transport;
 use crate::measure::{Counts, Latencies, LatencySummary, Phase, Series};
 use crate::record::{
-    Bottleneck, LatencyOverRounds, RoundRecord, ServerRecord, TargetRecord, ThresholdRecord,
+    Bottleneck, LatencyOverRounds, ProbeRecord, RoundRecord, ServerRecord, TargetRecord,
+    ThresholdRecord,
 };
 use crate::scenario::{Model, Step, Until};
 
@@ -71,14 +73,14 @@ pub fn pool(
             .collect(),
         uncoordinated_us: uncoordinated(job, contender.users, changed, &together(&counts), window),
         total,
+        probe: probe(steps, rounds, &rounds_recorded),
         stages: stages(steps, &job.scenario.load, &whole),
         counters: counters(steps, &counts),
         json_keys: json_keys(steps, rounds),
         proofs: rounds.iter().flat_map(|round| proofs(&job.scenario, round)).collect(),
         resources: resources(
             rounds.iter().map(|round| &round.observed.services),
-            answered(&counts),
-            answered_by_partner(rounds.iter().copied()),
+            &Answered::of(rounds.iter().copied()),
         ),
         bottleneck: Bottleneck::of_most(&rounds_recorded),
         cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
@@ -94,6 +96,20 @@ pub fn pool(
 /// Returns the latencies of the expected responses in the hold of a round.
 fn answered_in(round: &MeasuredRound) -> Latencies {
     together(&round.results.series.phase(Phase::Hold)).answered
+}
+
+/// Returns the results of the probe over these rounds, which `records` describe, and compares the
+/// latencies of the load with them; `None` without a probe.
+fn probe(
+    steps: &[Step],
+    rounds: &[&MeasuredRound],
+    records: &[RoundRecord],
+) -> Option<ProbeRecord> {
+    let probes: Vec<&Results> = rounds.iter().filter_map(|round| round.probe.as_ref()).collect();
+    let series: Vec<&Series> = probes.iter().map(|probe| &probe.series).collect();
+    let window = probes.iter().map(|probe| probe.held()).sum();
+    let (_, total) = summarize(steps, &series, Phase::Hold, window);
+    (!probes.is_empty()).then(|| ProbeRecord { total, ratios: probe_ratios(records) })
 }
 
 /// Returns the keys of the JSON object in the first answer to each step, by the step's name.

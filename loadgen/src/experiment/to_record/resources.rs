@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use crate::experiment::measured::MeasuredRound;
+use super::phases::answered;
+use crate::experiment::measured::{MeasuredRound, held};
 use crate::lab::cpus::available;
-use crate::measure::{ContainerRecord, PARTNER, ResourceRecord};
+use crate::measure::{ContainerRecord, PARTNER, PROBE, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
 /// Shortest hold for which the CPU use of other programs is told: it is a difference of times with a
@@ -25,20 +26,48 @@ pub fn others(round: &MeasuredRound, environment: &Environment) -> Option<f64> {
     known.then(|| round.observed.others_percent(&cpus).max(0.0))
 }
 
-/// Returns the number of successful answers that the partners of these rounds got, in duets; 0 in
-/// rounds over one contender.
-pub(super) fn answered_by_partner<'a>(rounds: impl IntoIterator<Item = &'a MeasuredRound>) -> u64 {
-    rounds.into_iter().filter_map(|round| round.partner).map(|partner| partner.answered).sum()
+/// Numbers of successful answers while the full load was held.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Answered {
+    /// Answers to the load.
+    load: u64,
+    /// Answers that the partners of duets gave to their own load; 0 in rounds over one contender.
+    by_partner: u64,
+    /// Answers to the probe; 0 without a probe.
+    probe: u64,
+}
+
+impl Answered {
+    /// Returns the numbers of these rounds together.
+    pub(super) fn of<'a>(rounds: impl IntoIterator<Item = &'a MeasuredRound>) -> Self {
+        rounds.into_iter().fold(Self::default(), |all, round| Self {
+            load: all.load + answered(&held(&round.results.series)),
+            by_partner: all.by_partner + round.partner.map_or(0, |partner| partner.answered),
+            probe: all.probe
+                + round.probe.as_ref().map_or(0, |probe| answered(&held(&probe.series))),
+        })
+    }
+
+    /// Returns the number of answers that a service worked for.
+    fn with(self, service: &str) -> u64 {
+        let Self { load, by_partner, probe } = self;
+        match service {
+            "target" => load + probe,
+            "generator" => load + by_partner,
+            PARTNER => by_partner,
+            PROBE => probe,
+            // Backends and balancers.
+            _ => load + by_partner + probe,
+        }
+    }
 }
 
 /// Combines each service's resources over rounds: adds up CPU seconds,
 /// averages percentages and mean memory, and keeps the maximum memory.
-/// `answered` is the number of successful answers in these rounds. In duets, the partners got further
-/// answers, `of_partner`, from the services that both share.
+/// `answered` has the numbers of successful answers in these rounds.
 pub(super) fn resources<'a>(
     rounds: impl Iterator<Item = &'a BTreeMap<String, ResourceRecord>>,
-    answered: u64,
-    of_partner: u64,
+    answered: &Answered,
 ) -> BTreeMap<String, ResourceRecord> {
     let mut by_service: BTreeMap<&String, Vec<&ResourceRecord>> = BTreeMap::new();
     for (name, usage) in rounds.flatten() {
@@ -80,10 +109,7 @@ pub(super) fn resources<'a>(
             ),
             ..ResourceRecord::default()
         };
-        let shared = if name == "target" { 0 } else { of_partner };
-        // All work of the partner is for its own answers.
-        let own = if name == PARTNER { 0 } else { answered };
-        (name.clone(), sum.over(own + shared))
+        (name.clone(), sum.over(answered.with(name)))
     };
     by_service.into_iter().map(record).collect()
 }
@@ -98,4 +124,19 @@ pub(super) fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRo
         Some((name.clone(), OverRounds::of(figures?)?))
     };
     whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_service_works_for_its_own_answers() {
+        let answered = Answered { load: 1_000, by_partner: 0, probe: 20 };
+        let of = |service: &str| answered.with(service);
+        assert_eq!(["target", "redis", "generator", PROBE].map(of), [1_020, 1_020, 1_000, 20]);
+        let duet = Answered { load: 500, by_partner: 400, probe: 0 };
+        let of = |service: &str| duet.with(service);
+        assert_eq!(["target", "redis", "generator", PARTNER].map(of), [500, 900, 900, 400]);
+    }
 }

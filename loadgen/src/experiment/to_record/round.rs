@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::phases::{answered, by_name, ms, summarize, summarize_flows, summarize_groups};
-use super::resources::{answered_by_partner, others, resources};
+use super::phases::{by_name, ms, summarize, summarize_flows, summarize_groups};
+use super::resources::{Answered, others, resources};
 use super::stages::stages;
 use crate::analysis::steps::{by_step, counters};
 use crate::engine::LoadChange;
@@ -90,6 +90,10 @@ pub(super) fn round_record(
             name: conditions.names[partner.contender].clone(),
             is_first: partner.is_first,
         }),
+        probe: round
+            .probe
+            .as_ref()
+            .map(|probe| summarize(steps, &[&probe.series], Phase::Hold, probe.held()).1),
         users_planned: round.users,
         users_achieved: round.users_achieved(),
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
@@ -105,15 +109,11 @@ pub(super) fn round_record(
         rows_used: rows_used(round, conditions.rows),
         seconds,
         steps_seconds,
-        resources: resources(
-            std::iter::once(&round.observed.services),
-            answered(&held(series)),
-            answered_by_partner([round]),
-        ),
+        resources: resources(std::iter::once(&round.observed.services), &Answered::of([round])),
         replicas: replicas(round),
         // Each redirect is a response, too, and loadgen counts only the last one.
         replicas_received: (!round.responses.is_empty() && !conditions.redirects)
-            .then(|| received(series)),
+            .then(|| received(round)),
         postgres: round.postgres,
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
         machine: round.observed.machine.taken.clone(),
@@ -139,12 +139,12 @@ fn replicas(round: &MeasuredRound) -> Vec<ReplicaRecord> {
     round.responses.iter().enumerate().map(record).collect()
 }
 
-/// Returns the number of responses that arrived, in all phases.
-fn received(series: &Series) -> ReceivedRecord {
+/// Returns the number of responses that arrived, in all phases, also at the probe.
+fn received(round: &MeasuredRound) -> ReceivedRecord {
     const PHASES: [Phase; 5] =
         [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
     let (mut least, mut unknown) = (0, 0);
-    for counts in PHASES.into_iter().flat_map(|phase| series.phase(phase)) {
+    for counts in PHASES.into_iter().flat_map(|phase| round.sent(phase)) {
         // A response with an unexpected body is from a replica. One with an unexpected status may be
         // the balancer's own.
         let unexpected = counts.errors.get(&ErrorKind::Expectation).copied().unwrap_or(0);

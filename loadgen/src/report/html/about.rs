@@ -24,6 +24,7 @@ pub(super) fn load(record: &RunRecord) -> Markup {
         ("Users", Some(count(load.users.into()))),
         ("Rate", load.rate_per_s.map(|rate| format!("{} requests/s", precise(rate)))),
         ("Arrivals", load.arrivals.clone()),
+        ("Probe", load.probe_per_s.map(|rate| format!("{} requests/s", precise(rate)))),
         ("Stages", (!stages.is_empty()).then(|| stages.join(", "))),
         ("Think time", load.think_time.clone()),
         ("Warm-up", Some(seconds(load.warmup_s))),

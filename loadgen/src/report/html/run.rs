@@ -10,7 +10,7 @@ use super::ranking::{efficiency, percentiles, ranking};
 use super::table::{Called, named_rows, table};
 use super::{chooser, figures, header, latencies, matrix, page, sentences};
 use crate::analysis::differences;
-use crate::measure::Summary;
+use crate::measure::{PROBE, Summary};
 use crate::record::{RunRecord, TargetRecord};
 use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
@@ -22,6 +22,7 @@ use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::postgres;
+use crate::report::words::probe::probes;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
@@ -88,7 +89,7 @@ fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, 
 /// Returns the conclusions, the thresholds and the warnings; nothing if there are none.
 fn findings(record: &RunRecord) -> Markup {
     let noise = commits::noise(&servers(record));
-    let concluded = [conclusion(record), noise, bottlenecks(record)].concat();
+    let concluded = [conclusion(record), noise, probes(record), bottlenecks(record)].concat();
     let warnings = warnings(record);
     let is_empty = concluded.is_empty() && record.thresholds.is_empty() && warnings.is_empty();
     html! {
@@ -140,6 +141,7 @@ fn resources(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<usize> {
     services.sort_by_key(|service| match *service {
         "target" => 0,
         "generator" => 2,
+        PROBE => 3,
         _ => 1,
     });
     services.into_iter().flat_map(|service| drawing.resources(service)).collect()

@@ -36,6 +36,9 @@ pub(crate) fn headline(record: &RunRecord) -> String {
         0 => Ok(()),
         n => write!(text, ", {}", counted(n.into(), "worker")),
     };
+    if let Some(rate) = load.probe_per_s {
+        let _ = write!(text, ", a probe of {} requests/s", precise(rate));
+    }
     text
 }
 

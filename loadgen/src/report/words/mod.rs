@@ -24,6 +24,7 @@ pub(super) mod matrix;
 pub(super) mod pair;
 pub(super) mod postgres;
 mod precision;
+pub(super) mod probe;
 pub(super) mod proofs;
 pub(super) mod ranked;
 pub(super) mod ratio;

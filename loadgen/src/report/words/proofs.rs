@@ -27,15 +27,16 @@ fn counters(target: &TargetRecord) -> Vec<String> {
         for rounds in &proofs {
             // A counter with one proof needs only the name of the backend.
             let whom = if proofs.len() == 1 { rounds[0].backend.clone() } else { asked(rounds) };
-            line(&sum(rounds, &whom));
+            line(&sum(rounds, &whom, target.probe.is_some()));
         }
     }
     out
 }
 
 /// Adds up the expected values of all rounds of one proof, and compares the sum with the sum of the
-/// values that the backend held. `whom` names the backend.
-fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
+/// values that the backend held. `whom` names the backend; `has_probe` tells whether a probe measured
+/// beside the load.
+fn sum(rounds: &[&ProofRecord], whom: &str, has_probe: bool) -> String {
     let (mut counted, mut claimed, mut held) = (0_u64, 0_u64, 0_i64);
     for proof in rounds {
         if let Claimed::Answers { counted: in_count, .. } = proof.claimed {
@@ -45,9 +46,10 @@ fn sum(rounds: &[&ProofRecord], whom: &str) -> String {
         held = held.saturating_add(proof.held);
     }
     format!(
-        "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off) {} {} in {whom}: {}",
+        "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off{}) {} {} in {whom}: {}",
         count(counted),
         count(claimed - counted),
+        if has_probe { ", probe" } else { "" },
         if i64::try_from(claimed) == Ok(held) { "=" } else { "≠" },
         signed(held),
         proved(rounds.iter().all(|proof| proof.agrees))

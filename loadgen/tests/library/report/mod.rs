@@ -9,6 +9,7 @@ mod foreign;
 mod formats;
 mod html;
 mod latencies;
+mod probe;
 mod records;
 mod run;
 mod shown;

@@ -15,7 +15,8 @@ async fn a_worker_that_ends_early_is_quoted() {
     let program = folder.path().join("worker");
     std::fs::write(&program, "#!/bin/sh\necho out of luck >&2\nexit 3\n").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
-    let workers = LocalWorkers { count: 2, program, logs: Some(folder.path().to_owned()) };
+    let logs = Some(folder.path().to_owned());
+    let workers = LocalWorkers { program, logs, ..LocalWorkers::new(2).unwrap() };
     let error = Cluster::start(&workers, |_| {}).await.err().unwrap();
     let message = error.to_string();
     assert!(message.starts_with("worker "), "{message}");

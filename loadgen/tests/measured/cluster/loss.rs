@@ -158,7 +158,8 @@ async fn out_of_reach(folder: &std::path::Path, count: u32) -> Cluster {
     let script = format!("#!/bin/sh\nexec 3<&0\nsetsid {PROGRAM} \"$@\" <&3 &\nexec 3<&-\nwait\n");
     std::fs::write(&program, script).unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o700)).unwrap();
-    let workers = LocalWorkers { count, program, logs: Some(folder.to_owned()) };
+    let logs = Some(folder.to_owned());
+    let workers = LocalWorkers { program, logs, ..LocalWorkers::new(count).unwrap() };
     Cluster::start(&workers, |_| {}).await.unwrap()
 }
 

@@ -46,6 +46,7 @@ mod tests {
             base_url: String::new(),
             warmup: Duration::from_secs(1),
             seed: 0,
+            first_user: 0,
             share: Share::WHOLE,
         };
         ms.map(|ms| Planned::of(&plan).at(Duration::from_millis(ms)))

@@ -12,6 +12,7 @@ use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
 use crate::report::words::postgres;
+use crate::report::words::probe::probes;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::results::{ResultRow, results};
@@ -41,6 +42,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(shared(record).map(str::to_owned))
                 .chain(commits::noise(&servers(record)))
                 .chain(commits::commits(&servers(record)))
+                .chain(probes(record))
                 .chain(bottlenecks(record))
                 .chain(rows_used(record))
                 .chain(proofs(record)),

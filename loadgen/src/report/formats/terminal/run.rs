@@ -18,6 +18,7 @@ use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
 use crate::report::words::postgres;
+use crate::report::words::probe::probes;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{parentheses, ranked, servers};
 use crate::report::words::results::{ResultRow, results};
@@ -44,6 +45,7 @@ pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -
         paragraphs(&differences(&servers(record), !record.is_matrix())),
         paragraphs(&conclusion(record)),
         paragraphs(&commits::noise(&servers(record))),
+        paragraphs(&probes(record)),
         paragraphs(&bottlenecks(record)),
         paragraphs(&containers(&record.environment)),
         paragraphs(&rows(record)),
