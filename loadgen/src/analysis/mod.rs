@@ -2,6 +2,7 @@
 //!
 //! - [`compare()`], [`RunsRecord::of`](crate::record::RunsRecord::of): find the better target, within
 //!   a run and between runs, by [`statistics`].
+//!   [`by_start`] reduces slices to starts, the unit of all of them.
 //! - [`verdicts`], [`thresholds`]: the facts that a reader must know, and the bounds that had to
 //!   hold.
 //! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair;
@@ -28,6 +29,8 @@ mod plateau;
 mod precision;
 mod runs;
 pub mod scaling;
+mod slices;
+mod starts;
 pub mod statistics;
 mod steady;
 pub mod steps;
@@ -51,3 +54,5 @@ pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use precision::Needed;
 pub use runs::{Comparable, NotComparable};
+pub use slices::variation;
+pub use starts::{by_start, starts};

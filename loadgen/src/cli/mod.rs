@@ -165,6 +165,11 @@ pub struct RunArgs {
     /// are each measured with the first one.
     #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast"])]
     pub duet: bool,
+    /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at
+    /// the same time, and are loaded in turn, once in each slice: each holds the load for --duration in
+    /// all slices of a start together. --rounds is then the number of starts.
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["duet", "iterations"], value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub slices: u32,
     /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet or --precision; 1
     /// for a single server at --url without --aa and with a single number of users].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -109,6 +109,7 @@ pub(super) fn job(
         on_loss: OnLoss::Fail,
         aa,
         duet,
+        slicing: None,
         rounds,
         warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,

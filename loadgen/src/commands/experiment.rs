@@ -184,6 +184,7 @@ fn job(
         on_loss: OnLoss::Fail,
         aa: false,
         duet: false,
+        slicing: None,
         rounds: settings.rounds.unwrap_or(rounds),
         warmup,
         seed: settings.seed,

@@ -3,7 +3,7 @@
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
-use super::{duet, gate, junit, precision, request, unused};
+use super::{duet, gate, junit, precision, request, slices, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
@@ -40,6 +40,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         replicas,
         aa,
         duet,
+        slices,
         rounds,
         precision,
         rounds_max,
@@ -54,6 +55,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let contest = Contest { numbers, aa, duet, rounds };
     let mut job = job(scenario, running, &common, contest, remote)?;
     duet::check(&job)?;
+    slices::apply(&mut job, slices)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     if let Some((path, text)) = to_save {
         request::save(&path, &text)?;

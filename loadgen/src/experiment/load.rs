@@ -55,7 +55,8 @@ impl Session<'_> {
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
         let one_request = self.job().one_request;
         let targets = running.into_iter().collect();
-        let mut services = Services { targets, lab: self.lab.as_mut() };
+        let idle = self.idle.iter_mut().flatten().collect();
+        let mut services = Services { targets, idle, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
@@ -72,14 +73,18 @@ impl Session<'_> {
         before: Option<&Measured>,
         mut running: Option<&mut Target>,
     ) -> Result<Loaded, Stopped> {
-        let Begun { name, plan, .. } = round;
+        let Begun { name, plan, number, .. } = round;
         self.tell(Event::RoundBegan(round));
+        let slicing = self.job().slicing;
+        let is_later_slice = slicing.is_some_and(|it| it.place(number).number > 1);
         let targets = running.as_deref_mut().into_iter().collect();
-        let services = Services { targets, lab: self.lab.as_mut() };
-        // A search loads a target again and again: its memory is idle only before the first time.
+        let others = self.idle.iter_mut().flatten().collect();
+        let services = Services { targets, idle: others, lab: self.lab.as_mut() };
+        // A search loads a target again and again, and so do slices: its memory is idle only before the
+        // first time.
         let idle = match before {
-            Some(_) => idle_memory(&services.watched(&self.generator)).await,
-            None => BTreeMap::new(),
+            Some(_) if !is_later_slice => idle_memory(&services.watched(&self.generator)).await,
+            _ => BTreeMap::new(),
         };
         let Verified { counters: verified, answers, failed } =
             self.verify(round, running.as_deref_mut()).await?;
@@ -90,7 +95,8 @@ impl Session<'_> {
         let before_load = self.responses(running.as_deref()).await;
         let mut refusals = self.lab.is_none().then(Refusals::default);
         let targets = running.as_deref_mut().into_iter().collect();
-        let mut services = Services { targets, lab: self.lab.as_mut() };
+        let others = self.idle.iter_mut().flatten().collect();
+        let mut services = Services { targets, idle: others, lab: self.lab.as_mut() };
         let watch = Watch::new(services.watched(&self.generator), plan);
         let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
@@ -113,7 +119,7 @@ impl Session<'_> {
             Seen::Tick => observers.tell(Event::Tick(results, before)),
         };
         let mut round_control = RoundControl::from(stop.clone());
-        if let Some(control) = &self.control {
+        if let (Some(control), None) = (&self.control, slicing) {
             round_control.changes = control.open(name, plan);
         }
         let round = self.generator.round(plan.clone(), round_control, show);

@@ -10,6 +10,9 @@ pub const BALANCER: &str = "balancer";
 /// target, in a duet.
 pub const PARTNER: &str = "duet partner";
 
+/// Name, among services and backends, of the targets that were up without load, in slices.
+pub const IDLE_TARGETS: &str = "idle targets";
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {

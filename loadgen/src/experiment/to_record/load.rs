@@ -36,6 +36,8 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         targets: job.names(),
         duet: job.duet,
         rounds: measured.stages.last().copied().unwrap_or(job.rounds),
+        slices: job.slicing.map(|slicing| slicing.slices),
+        slice_warmup_s: job.slicing.map(|slicing| slicing.warmup.as_secs_f64()),
         workers: measured.workers,
     }
 }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::analysis::by_start;
 use crate::experiment::measured::MeasuredRound;
 use crate::lab::cpus::available;
-use crate::measure::{ContainerRecord, PARTNER, ResourceRecord};
+use crate::measure::{ContainerRecord, IDLE_TARGETS, PARTNER, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
 /// Shortest hold for which the CPU use of other programs is told: it is a difference of times with a
@@ -81,21 +82,20 @@ pub(super) fn resources<'a>(
             ..ResourceRecord::default()
         };
         let shared = if name == "target" { 0 } else { of_partner };
-        // All work of the partner is for its own answers.
-        let own = if name == PARTNER { 0 } else { answered };
+        // All work of the partner is for its own answers, and that of idle targets for none.
+        let own = if [PARTNER, IDLE_TARGETS].contains(&name.as_str()) { 0 } else { answered };
         (name.clone(), sum.over(own + shared))
     };
     by_service.into_iter().map(record).collect()
 }
 
-/// Summarizes each service's CPU time per request over whole rounds. Services for which a whole
-/// round has no such value are left out.
+/// Summarizes each service's CPU time per request over whole rounds; with slices, over starts. Services
+/// for which a whole round has no such value are left out.
 pub(super) fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
-    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
     let over = |name: &String| {
-        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
-        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
-        Some((name.clone(), OverRounds::of(figures?)?))
+        let of = |round: &RoundRecord| round.resources.get(name)?.cpu_us_per_request;
+        Some((name.clone(), OverRounds::of(by_start(rounds, of)?.into_values())?))
     };
-    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
+    let first = rounds.iter().find(|round| round.whole);
+    first.into_iter().flat_map(|first| first.resources.keys()).filter_map(over).collect()
 }

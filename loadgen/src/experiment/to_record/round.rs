@@ -90,6 +90,7 @@ pub(super) fn round_record(
             name: conditions.names[partner.contender].clone(),
             is_first: partner.is_first,
         }),
+        slice: round.slice,
         users_planned: round.users,
         users_achieved: round.users_achieved(),
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),

@@ -2,7 +2,7 @@
 
 use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::ranked;
-use crate::measure::PARTNER;
+use crate::measure::{IDLE_TARGETS, PARTNER};
 use crate::record::{RunRecord, TargetRecord};
 use crate::text::{count, lay_out, megabytes, precise, rate, wrap};
 
@@ -29,7 +29,7 @@ fn rows(target: &TargetRecord) -> Vec<Vec<String>> {
     let others = target
         .resources
         .keys()
-        .filter(|name| !["target", "generator", PARTNER].contains(&name.as_str()));
+        .filter(|name| !["target", "generator", PARTNER, IDLE_TARGETS].contains(&name.as_str()));
     let backends = others.filter_map(|name| row(target, name, format!("  {name}")));
     std::iter::once(own).chain(backends).collect()
 }
