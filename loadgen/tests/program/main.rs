@@ -48,6 +48,7 @@ mod refs;
 mod replicas;
 mod rows;
 mod saved;
+mod slices;
 mod stages;
 mod turns;
 mod unlike;

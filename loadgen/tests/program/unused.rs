@@ -66,6 +66,10 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("rate", &[&["-s=stages.toml", "--rate=5", URL]]),
     ("aa", &[&["--aa", "--url=http://127.0.0.1:1,http://127.0.0.1:2"]]),
     ("duet", &[&["--duet", URL], &["--duet", "--target=flask"], &["--duet", "--workers=2"]]),
+    (
+        "slices",
+        &[&["--slices=2", URL], &["--slices=2", "--duet"], &["--slices=2", "--iterations=1"]],
+    ),
     ("fail-fast", &[&["--fail-fast", URL]]),
     ("precision", &[&["--precision=3", "--rounds=4", URL]]),
     ("rounds-max", &[&["--rounds-max=50", URL]]),

@@ -12,5 +12,6 @@ mod latencies;
 mod records;
 mod run;
 mod shown;
+mod slices;
 mod stages;
 mod streams;
