@@ -29,7 +29,7 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: lint-workflows wheel archive musl man sbom image checksums test-release release-check release-notes
 .PHONY: publish-check publish-image publish-pypi publish-crates
-.PHONY: peers peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-goose
+.PHONY: peers peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-goose peer-wrk2 peer-gcannon peer-zrk
 
 help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -156,7 +156,7 @@ publish-check: ## Package both crates as for crates.io, and build the packages (
 
 # GITHUB_REF_NAME and GITHUB_REPOSITORY are set by GitHub.
 release-check: ## Check that the tag GITHUB_REF_NAME may be released
-	@python3 -m release.check "$(GITHUB_REF_NAME)" "$(GITHUB_REPOSITORY)"
+	@python3 -m release.check "$$GITHUB_REF_NAME" "$$GITHUB_REPOSITORY"
 
 release-notes: ## Write the section of CHANGELOG.md on this version
 	@python3 -m release.changelog target/release-notes.md
@@ -218,11 +218,7 @@ bench-docs: build simulated-workers $(PYTHON) ## Measure and write the tables of
 
 as_root = test "$$(id -u)" = 0 || { echo "$@ installs $(1) from Debian: run it as root" >&2; exit 1; }
 
-peers: peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust ## Install the peers that `make bench` compares with loadgen
-	@for peer in zrk gcannon wrk2; do \
-		PATH="$(PEERS)/bin:$$PATH" command -v $$peer >/dev/null || \
-			echo "peers: $$peer is in no package registry: see CONTRIBUTING.md, or make bench skips it"; \
-	done
+peers: peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-wrk2 peer-gcannon peer-zrk ## Install the peers that `make bench` compares with loadgen
 
 peer-wrk: ## Install wrk, nginx and openssl from Debian, as root
 	@$(call as_root,wrk nginx-light openssl)
@@ -246,6 +242,35 @@ peer-locust: ## Install Locust from PyPI
 	$(PEERS)/locust/bin/pip install --quiet locust==2.47.0
 	mkdir -p $(PEERS)/bin
 	ln -sf ../locust/bin/locust $(PEERS)/bin/locust
+
+# The source of a peer that is in no package registry: a repository of GitHub, at a commit.
+define source
+mkdir -p $(PEERS)/src/$(notdir $(1))
+cd $(PEERS)/src/$(notdir $(1)) && git init --quiet && git fetch --quiet --depth 1 https://github.com/$(1) $(2) && \
+	git checkout --quiet --force FETCH_HEAD
+endef
+
+peer-wrk2: ## Build wrk2 from its source (x86-64; needs the headers of OpenSSL and zlib)
+	$(call source,giltene/wrk2,44a94c17d8e6a0bac8559b53da76848e430cb7a7)
+	$(MAKE) --no-print-directory -C $(PEERS)/src/wrk2
+	install -D $(PEERS)/src/wrk2/wrk $(PEERS)/bin/wrk2
+
+# With a liburing of its own: that of Debian 12 is too old.
+peer-gcannon: ## Build gcannon from its source
+	$(call source,axboe/liburing,27255f4ceda937b3540e425ed58284f5c03c8ad4)
+	cd $(PEERS)/src/liburing && ./configure >/dev/null && $(MAKE) --no-print-directory -C src liburing.a
+	$(call source,MDA2AV/gcannon,43b30bc24c8cc6aab37dd7d718b47ffb985e6558)
+	C_INCLUDE_PATH=../liburing/src/include LIBRARY_PATH=../liburing/src \
+		$(MAKE) --no-print-directory -C $(PEERS)/src/gcannon
+	install -D $(PEERS)/src/gcannon/gcannon $(PEERS)/bin/gcannon
+
+peer-zrk: ## Build zrk from its source, with the compiler of PyPI
+	$(call source,lalinsky/zio,9711d68104946a457f151776000210d8adca3f3e)
+	$(call source,zoxy-io/zrk,87455f2bbe8e0d4eb405af0a7211462145fe58fa)
+	python3 -m venv $(PEERS)/zig
+	$(PEERS)/zig/bin/pip install --quiet ziglang==0.16.0
+	cd $(PEERS)/src/zrk && ../../zig/bin/python -m ziglang build -Doptimize=ReleaseFast --fork=../zio
+	install -D $(PEERS)/src/zrk/zig-out/bin/zrk $(PEERS)/bin/zrk
 
 peer-goose: ## Build Goose without loadgen, as a further peer
 	$(CARGO) build $(CARGO_FLAGS) --example plain_goose

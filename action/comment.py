@@ -1,7 +1,7 @@
 """Writes the result of `gate.py` as one comment of a pull request (GitHub) or merge request (GitLab), which later
-runs of the same target update in place.
+runs of the same gate update in place. GATE_REPORT is the folder of the results.
 
-A job that may not write comments, such as that of a fork, is told so and does not fail.
+Without a comment, as in a job of a fork, which may not write any, the job is told why and does not fail.
 """
 
 import json
@@ -15,6 +15,9 @@ from typing import Any
 
 PAGE = 100
 
+# Greatest length of a comment, in characters. GitHub accepts 65,536.
+LONGEST = 60_000
+
 
 @dataclass(frozen=True)
 class Forge:
@@ -22,6 +25,8 @@ class Forge:
 
     comments: str
     comment: str
+    # The user of the token.
+    user: str
     headers: dict[str, str]
     change: str
 
@@ -32,15 +37,18 @@ class Forge:
         if env.get("GATE_PULL_REQUEST") and env.get("GITHUB_TOKEN"):
             issues = f"{env['GITHUB_API_URL']}/repos/{env['GITHUB_REPOSITORY']}/issues"
             headers = {"Authorization": f"Bearer {env['GITHUB_TOKEN']}", "Accept": "application/vnd.github+json"}
-            return cls(f"{issues}/{env['GATE_PULL_REQUEST']}/comments", f"{issues}/comments", headers, "PATCH")
+            comments, user = f"{issues}/{env['GATE_PULL_REQUEST']}/comments", f"{env['GITHUB_API_URL']}/user"
+            return cls(comments, f"{issues}/comments", user, headers, "PATCH")
         if env.get("CI_MERGE_REQUEST_IID") and env.get("GITLAB_TOKEN"):
             requests = f"{env['CI_API_V4_URL']}/projects/{env['CI_PROJECT_ID']}/merge_requests"
             notes = f"{requests}/{env['CI_MERGE_REQUEST_IID']}/notes"
-            return cls(notes, notes, {"PRIVATE-TOKEN": env["GITLAB_TOKEN"]}, "PUT")
+            return cls(notes, notes, f"{env['CI_API_V4_URL']}/user", {"PRIVATE-TOKEN": env["GITLAB_TOKEN"]}, "PUT")
         return None
 
     def write(self, marker: str, text: str) -> str:
-        """Update the comment that contains the marker, or write a new one. Return what was done."""
+        """Update the own comment that begins with the marker, or write a new one. Return what was done."""
+        if len(text) > LONGEST:
+            text = f"{text[:LONGEST]}…\n\nThe rest is in the report."
         body = {"body": f"{marker}\n{text}"}
         known = self.find(marker)
         if known is None:
@@ -49,12 +57,24 @@ class Forge:
         self.send(self.change, f"{self.comment}/{known}", body)
         return "updated the comment"
 
+    def me(self) -> int | None:
+        """Return the ID of the token's user; `None` for the token of an app, which has no user."""
+        try:
+            return int(self.send("GET", self.user)["id"])
+        except urllib.error.HTTPError as error:
+            if error.code in (401, 403):
+                return None
+            raise
+
     def find(self, marker: str) -> int | None:
-        page = 1
+        """Return the ID of the own comment that begins with the marker. Somebody else's could be rewritten."""
+        me, page = self.me(), 1
         while True:
             comments = self.send("GET", f"{self.comments}?per_page={PAGE}&page={page}")
             for comment in comments:
-                if str(comment.get("body", "")).startswith(marker):
+                author = comment.get("user") or comment.get("author") or {}
+                is_own = author.get("id") == me if me is not None else author.get("type") == "Bot"
+                if is_own and str(comment.get("body", "")).startswith(marker):
                     return int(comment["id"])
             if len(comments) < PAGE:
                 return None
@@ -69,23 +89,23 @@ class Forge:
 
 
 def main() -> int:
-    summary = Path(os.environ.get("GATE_OUT") or "loadgen-result") / "summary.md"
-    target = os.environ.get("GATE_TARGET", "")
+    report = Path(os.environ.get("GATE_REPORT", ""))
     try:
-        text = summary.read_text()
+        text = (report / "summary.md").read_text()
     except FileNotFoundError:
-        print(f"loadgen: no comment: there is no {summary}", file=sys.stderr)
+        print(f"loadgen: no comment: there is no {report / 'summary.md'}", file=sys.stderr)
         return 0
     forge = Forge.from_environment()
     if forge is None:
         print("loadgen: no comment: this job is of no pull or merge request, or has no token")
         return 0
     try:
-        print(f"loadgen: {forge.write(f'<!-- loadgen {target} -->', text)}")
-    except urllib.error.HTTPError as error:
-        if error.code not in (401, 403, 404):
-            raise
-        print(f"loadgen: no comment: the token may not write one ({error.code} {error.reason})")
+        print(f"loadgen: {forge.write(f'<!-- loadgen {report.name} -->', text)}")
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        # The gate has judged: no failure of the forge, and no answer that is not understood, changes that.
+        may_not = isinstance(error, urllib.error.HTTPError) and error.code in (401, 403, 404)
+        why = f"the token may not write one ({error})" if may_not else str(error)
+        print(f"::warning title=loadgen::no comment: {why}" if "GITHUB_ACTIONS" in os.environ else f"loadgen: {why}")
     return 0
 
 

@@ -1,12 +1,13 @@
 """Compares two commits of a target, and says whether the later one is slower: for CI jobs.
 
 The settings are the variables GATE_TARGET, GATE_SCENARIO, GATE_BASE, GATE_HEAD, GATE_LIMIT, GATE_ROUNDS,
-GATE_NOISE_FLOOR, GATE_ARGUMENTS and GATE_OUT. The exit code is that of loadgen: 0, 3 for a regression, 1 if
-it cannot be judged, or another code for an error.
+GATE_PRECISION, GATE_NOISE_FLOOR, GATE_ARGUMENTS, GATE_NAME and GATE_OUT. The exit code is that of loadgen: 0, 3 for a
+regression, 1 if it cannot be judged, or another code for an error.
 """
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -16,9 +17,40 @@ from pathlib import Path
 
 UNJUDGED = "unjudged"
 
+# Exit code of loadgen for each judgement, if nothing else is wrong.
+EXPECTED = {"slower": 3, "not_slower": 0, "open": 0, UNJUDGED: 1}
+
+# Greatest time for the rounds of a precision.
+TIME_MAX = "4m"
+
+# Secrets, and the files by which a step of a job changes the next ones: the code under test gets none of them.
+WITHHELD = {
+    "GITHUB_TOKEN",
+    "GH_TOKEN",
+    "GITLAB_TOKEN",
+    "CI_JOB_TOKEN",
+    "GITHUB_ENV",
+    "GITHUB_PATH",
+    "GITHUB_OUTPUT",
+    "GITHUB_STATE",
+    "GITHUB_STEP_SUMMARY",
+}
+
 
 class Unusable(Exception):
     """Reason why nothing can be measured."""
+
+
+def name() -> str:
+    """Return the name of this gate: its target and scenario, and GATE_NAME if there is one."""
+    scenario = Path(os.environ.get("GATE_SCENARIO", "")).stem
+    words = [os.environ.get("GATE_TARGET", ""), scenario, os.environ.get("GATE_NAME", "")]
+    return "-".join(re.sub(r"[^A-Za-z0-9_.]+", "-", word) for word in words if word)
+
+
+def folder() -> Path:
+    """Return the folder of the results of this gate."""
+    return Path(os.environ.get("GATE_OUT") or "loadgen-result") / name()
 
 
 @dataclass(frozen=True)
@@ -31,6 +63,7 @@ class Settings:
     head: str
     limit: str
     rounds: str
+    precision: str
     noise_floor: bool
     arguments: tuple[str, ...]
     out: Path
@@ -50,9 +83,10 @@ class Settings:
             head=needed("HEAD"),
             limit=os.environ.get("GATE_LIMIT") or "2%",
             rounds=os.environ.get("GATE_ROUNDS") or "10",
+            precision=os.environ.get("GATE_PRECISION", ""),
             noise_floor=os.environ.get("GATE_NOISE_FLOOR", "true") == "true",
             arguments=tuple(shlex.split(os.environ.get("GATE_ARGUMENTS", ""))),
-            out=Path(os.environ.get("GATE_OUT") or "loadgen-result"),
+            out=folder(),
         )
 
 
@@ -66,6 +100,8 @@ class Measured:
 
     def judgement(self) -> str | None:
         """Return the judgement in the run's record; `None` without one."""
+        if self.code not in EXPECTED.values():
+            return None
         try:
             record = json.loads((self.folder / "run.json").read_text())
         except (OSError, ValueError):
@@ -78,55 +114,84 @@ def commit(ref: str) -> str:
     """Return the short hash of a commit, which is fetched if the checkout lacks it."""
     if not ref.strip("0"):
         raise Unusable("there is no commit to compare with: this is the first push of a branch; set `base`")
+    if ref.startswith("-"):
+        raise Unusable(f"{ref} is no commit")
     if not resolved(ref):
-        # A checkout of depth 1 has only its own commit.
-        subprocess.run(["git", "fetch", "--quiet", "--depth", "1", "origin", ref], check=False)
+        # A checkout of depth 1 has only its own commit, without its parents.
+        shallow = git("rev-parse", "--is-shallow-repository") == "true"
+        depth = ["--depth", "2"] if shallow else []
+        git("fetch", "--quiet", *depth, "origin", ref.split("^")[0].split("~")[0])
     short = resolved(ref)
     if not short:
-        raise Unusable(f"git knows no commit {ref}, here or at origin")
+        raise Unusable(f"git knows no commit {ref}, here or at origin: check out with `fetch-depth: 0`")
     return short
 
 
 def resolved(ref: str) -> str:
-    command = ["git", "rev-parse", "--quiet", "--verify", "--short=10", f"{ref}^{{commit}}"]
-    return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+    return git("rev-parse", "--quiet", "--verify", "--short=10", f"{ref}^{{commit}}")
 
 
-def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], name: str) -> Measured:
-    """Run loadgen. Its progress goes to the log of the job."""
-    folder = settings.out / name
+def git(*words: str) -> str:
+    """Return what git prints; nothing if it fails."""
+    return subprocess.run(["git", *words], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
+
+
+def of_code_under_test() -> dict[str, str]:
+    """Return the environment for loadgen, and so for the builds and servers that it starts."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name not in WITHHELD and not name.startswith(("ACTIONS_", "GATE_"))
+    }
+
+
+def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], run: str) -> Measured:
+    """Run loadgen, which saves the run of this name. Its progress goes to the log of the job."""
+    out = settings.out / run
     command = ["loadgen", "--scenario", settings.scenario, "--target", ",".join(targets), "--format", "markdown"]
-    command += ["--rounds", settings.rounds, "--no-progress", "--out", str(folder), *options, *settings.arguments]
+    command += ["--rounds", settings.rounds, "--no-progress", "--out", str(out), *options, *settings.arguments]
     print(f"$ {shlex.join(command)}", flush=True)
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False, env=of_code_under_test())
     print(done.stdout, flush=True)
-    return Measured(done.returncode, done.stdout, folder)
+    return Measured(done.returncode, done.stdout, out)
 
 
 def compare(settings: Settings) -> Measured:
     """Compare both commits at the same time or, if that says nothing, in interleaved rounds: a server may wait for
     something else than the CPU."""
+    if os.environ.get("GITHUB_EVENT_NAME") == "pull_request_target":
+        raise Unusable(
+            "pull_request_target would run the code of a fork with the rights of this repository: use pull_request"
+        )
+    if (settings.out / "duet").exists():
+        raise Unusable(f"{settings.out} has the result of another gate: set `name`, or remove the folder")
     old, new = (f"{settings.target}@{commit(ref)}" for ref in (settings.base, settings.head))
     settings.out.mkdir(parents=True, exist_ok=True)
     if settings.noise_floor:
         # loadgen keeps the noise floor of the machine, and prints it with the comparison.
         measure(settings, [old], ["--aa", "--duet"], "noise-floor")
     gate = ["--fail-on-regression", settings.limit, "--junit", str(settings.out / "junit.xml")]
+    if settings.precision:
+        gate += ["--precision", settings.precision, "--time-max", TIME_MAX]
     measured = measure(settings, [old, new], ["--duet", *gate], "duet")
     if measured.judgement() == UNJUDGED:
         measured = measure(settings, [old, new], gate, "interleaved")
     return measured
 
 
-def headline(settings: Settings, measured: Measured) -> str:
-    """Return the judgement in one line."""
+def headline(measured: Measured) -> str:
+    """Return the judgement in a few words."""
     told = {
         "slower": "❌ slower",
         "not_slower": "✅ not slower",
         "open": "❔ neither shown to be slower nor ruled out",
+        UNJUDGED: "⚠️ could not be judged",
     }
-    judgement = told.get(measured.judgement() or UNJUDGED, "⚠️ could not be judged")
-    return f"### loadgen: `{settings.target}` in `{settings.scenario}`: {judgement}"
+    judgement = measured.judgement()
+    if judgement is None or measured.code != EXPECTED[judgement]:
+        # A failed threshold, a server that went silent, an error.
+        return f"❌ the run failed (exit code {measured.code})"
+    return told[judgement]
 
 
 def job() -> str:
@@ -138,30 +203,33 @@ def job() -> str:
     return f"\n[Log and report]({url})\n" if url else ""
 
 
-def tell(settings: Settings, measured: Measured) -> None:
+def append(variable: str, text: str) -> None:
+    """Append a text to the file that a variable of the runner names, if there is one."""
+    if path := os.environ.get(variable):
+        with open(path, "a") as file:
+            file.write(text)
+
+
+def tell(judgement: str, told: str, details: str) -> None:
     """Write the result for people (`summary.md`, the job's summary) and for the next steps."""
-    text = f"{headline(settings, measured)}\n\n{measured.markdown or 'Nothing was measured.'}\n{job()}"
-    (settings.out / "summary.md").write_text(text)
-    for variable, what in [
-        ("GITHUB_STEP_SUMMARY", text),
-        ("GITHUB_OUTPUT", f"judgement={measured.judgement() or UNJUDGED}\n"),
-    ]:
-        if path := os.environ.get(variable):
-            with open(path, "a") as file:
-                file.write(what)
+    target, scenario = (os.environ.get(variable, "") for variable in ("GATE_TARGET", "GATE_SCENARIO"))
+    text = f"### loadgen: `{target}` in `{scenario}`: {told}\n\n{details}\n{job()}"
+    folder().mkdir(parents=True, exist_ok=True)
+    (folder() / "summary.md").write_text(text)
+    append("GITHUB_STEP_SUMMARY", text)
+    append("GITHUB_OUTPUT", f"judgement={judgement}\n")
 
 
 def main() -> int:
+    append("GITHUB_OUTPUT", f"name={name()}\nreport={folder()}\n")
     try:
-        settings = Settings.from_environment()
-        measured = compare(settings)
-    except Unusable as why:
+        measured = compare(Settings.from_environment())
+    except (Unusable, FileNotFoundError) as error:
+        why = str(error) if isinstance(error, Unusable) else f"there is no program {error.filename}"
         print(f"loadgen: {why}", file=sys.stderr)
+        tell(UNJUDGED, "⚠️ nothing was measured", why)
         return 2
-    except FileNotFoundError as missing:
-        print(f"loadgen: there is no program {missing.filename}", file=sys.stderr)
-        return 2
-    tell(settings, measured)
+    tell(measured.judgement() or UNJUDGED, headline(measured), measured.markdown or "Nothing was measured.")
     return measured.code
 
 

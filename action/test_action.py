@@ -36,13 +36,20 @@ def repository(tmp_path: Path) -> Path:
         (folder / "loadgen.toml").write_text(f'[target.shop]\ncommand = {json.dumps(command)}\nready = "/"\n')
         with (folder / "changes").open("a") as file:
             file.write("a line\n")
-        git(folder, "add", "--all")
-        git(folder, "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "--message", busy_ms)
+        commit(folder, busy_ms)
     return folder
 
 
-def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", *words], cwd=folder, check=True)
+AUTHOR = ("-c", "user.name=t", "-c", "user.email=t@localhost")
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def commit(folder: Path, message: str, *words: str) -> None:
+    git(folder, "add", "--all")
+    git(folder, *AUTHOR, "commit", "--quiet", "--message", message, *words)
 
 
 def step(script: str, folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -56,30 +63,30 @@ def step(script: str, folder: Path, **variables: str) -> subprocess.CompletedPro
 
 def gate(folder: Path, base: str, head: str, **variables: str) -> tuple[subprocess.CompletedProcess[str], Path]:
     summary, output = folder.parent / "summary", folder.parent / "output"
-    done = step(
-        "gate.py",
-        folder,
-        GATE_TARGET="shop",
-        GATE_SCENARIO="checkout.toml",
-        GATE_BASE=base,
-        GATE_HEAD=head,
-        GATE_ROUNDS="5",
-        GATE_NOISE_FLOOR="false",
-        GATE_ARGUMENTS="--anyway --warmup 300ms",
-        GITHUB_STEP_SUMMARY=str(summary),
-        GITHUB_OUTPUT=str(output),
-        **variables,
-    )
-    return done, folder / "loadgen-result"
+    settings = {
+        "GATE_TARGET": "shop",
+        "GATE_SCENARIO": "checkout.toml",
+        "GATE_BASE": base,
+        "GATE_HEAD": head,
+        "GATE_ROUNDS": "5",
+        "GATE_NOISE_FLOOR": "false",
+        "GATE_ARGUMENTS": "--anyway --warmup 300ms",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "GITHUB_OUTPUT": str(output),
+    }
+    done = step("gate.py", folder, **(settings | variables))
+    return done, folder / "loadgen-result" / "shop-checkout"
 
 
 def test_a_change_that_needs_10_percent_more_cpu_time_fails_the_job(repository: Path) -> None:
-    done, result = gate(repository, "HEAD~2", "HEAD~1")
+    done, result = gate(repository, "HEAD~2", "HEAD~1", GATE_PRECISION="5%")
     assert done.returncode == 3, done.stdout + done.stderr
+    assert json.loads((result / "duet" / "run.json").read_text())["precision"]["percent"] == 5
     summary = (repository.parent / "summary").read_text()
     assert summary.startswith("### loadgen: `shop` in `checkout.toml`: ❌ slower"), summary
     assert "regression: shop@" in summary
-    assert (repository.parent / "output").read_text() == "judgement=slower\n"
+    output = (repository.parent / "output").read_text()
+    assert output == "name=shop-checkout\nreport=loadgen-result/shop-checkout\njudgement=slower\n"
     assert (result / "duet" / "report.html").is_file()
     assert 'failures="1"' in (result / "junit.xml").read_text()
 
@@ -103,9 +110,7 @@ def test_servers_that_wait_for_something_else_than_the_cpu_are_measured_in_inter
         )
         assert text.count("call_later") == 1
         server.write_text(text.replace("ANSWER = b", f"PAUSE = {pause_s}\nANSWER = b"))
-        git(
-            repository, "-c", "user.name=t", "-c", "user.email=t@localhost", "commit", "--quiet", "--all", "-m", pause_s
-        )
+        commit(repository, pause_s)
     (repository / "checkout.toml").write_text('[load]\nusers = 4\nduration = "1s"\n[[step]]\nget = "/"\n')
     done, result = gate(repository, "HEAD~1", "HEAD")
     assert done.returncode == 3, done.stdout + done.stderr
@@ -124,8 +129,61 @@ def test_servers_that_wait_for_something_else_than_the_cpu_are_measured_in_inter
 )
 def test_without_a_commit_to_compare_with_nothing_is_measured(repository: Path, base: str, why: str) -> None:
     done, result = gate(repository, base, "HEAD")
-    assert (done.returncode, result.exists()) == (2, False), done.stdout
+    assert done.returncode == 2, done.stdout
     assert why in done.stderr
+    assert [path.name for path in result.iterdir()] == ["summary.md"]
+    assert "⚠️ nothing was measured" in (result / "summary.md").read_text()
+
+
+def test_the_code_of_a_fork_gets_no_rights(repository: Path) -> None:
+    done, _ = gate(repository, "HEAD~1", "HEAD", GITHUB_EVENT_NAME="pull_request_target")
+    assert done.returncode == 2
+    assert "use pull_request" in done.stderr
+
+
+def test_the_server_gets_neither_tokens_nor_the_files_of_the_runner(repository: Path) -> None:
+    seen = repository.parent / "seen.json"
+    text = SERVER.replace("HOST, PORT", f"open({str(seen)!r}, 'w').write(json.dumps(dict(os.environ)))\nHOST, PORT", 1)
+    (repository / "server.py").write_text(text.replace("import json", "import json\nimport os"))
+    commit(repository, "tells its environment")
+    secrets = {"GITHUB_TOKEN": "t", "ACTIONS_RUNTIME_TOKEN": "t", "GITHUB_ENV": "/tmp/env"}
+    done, _ = gate(repository, "HEAD~1", "HEAD", **secrets, SHOP_DATABASE="kept")
+    assert done.returncode in (0, 3), done.stdout + done.stderr
+    env = json.loads(seen.read_text())
+    assert not secrets.keys() & env.keys()
+    assert not [name for name in env if name.startswith("GATE_")]
+    assert env["SHOP_DATABASE"] == "kept"
+
+
+def test_a_pull_request_is_compared_with_the_branch_into_which_it_is_merged(repository: Path) -> None:
+    git(repository, "checkout", "--quiet", "-b", "pull", "HEAD~1")
+    commit(repository, "of the pull request", "--allow-empty")
+    git(repository, "checkout", "--quiet", "main")
+    git(repository, *AUTHOR, "merge", "--quiet", "--no-edit", "pull")
+    checkout = repository.parent / "checkout"
+    git(repository, "clone", "--quiet", "--depth", "1", repository.as_uri(), str(checkout))
+    assert git(checkout, "rev-list", "--count", "HEAD") == "1"
+    merge = git(repository, "rev-parse", "HEAD")
+    env = {**os.environ, "PYTHONPATH": str(ACTION)}
+    script = f"import gate; print(gate.commit('{merge}^1'))"
+    done = subprocess.run([sys.executable, "-c", script], cwd=checkout, env=env, stdout=subprocess.PIPE, text=True)
+    assert done.stdout.strip() == git(repository, "rev-parse", "--short=10", "main^1")
+
+
+def test_a_second_gate_does_not_tell_the_result_of_the_first(repository: Path) -> None:
+    first, result = gate(repository, "HEAD~2", "HEAD~1")
+    again, _ = gate(repository, "HEAD~1", "HEAD")
+    assert (first.returncode, again.returncode) == (3, 2)
+    assert "set `name`" in (result / "summary.md").read_text()
+    other, _ = gate(repository, "HEAD~1", "HEAD", GATE_LIMIT="5%", GATE_NAME="other")
+    assert other.returncode == 0, other.stdout + other.stderr
+    assert "❌" not in (result.parent / "shop-checkout-other" / "summary.md").read_text()
+
+
+def test_a_failed_run_is_no_success(repository: Path) -> None:
+    done, result = gate(repository, "HEAD~1", "HEAD", GATE_ARGUMENTS="--no-such-option")
+    assert done.returncode == 2, done.stdout
+    assert "❌ the run failed (exit code 2)" in (result / "summary.md").read_text()
 
 
 def test_a_missing_program_is_named(repository: Path) -> None:
@@ -133,10 +191,14 @@ def test_a_missing_program_is_named(repository: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "loadgen: there is no program loadgen\n")
 
 
+MARKER = "<!-- loadgen shop-checkout -->"
+
+
 @contextmanager
-def forge(may_write: bool = True) -> Iterator[tuple[str, dict[int, str], list[str]]]:
-    """Serve the comments of a pull request. The first page is full of other people's comments."""
-    comments = {number: "a comment" for number in range(1, 101)}
+def forge(status: int = 201, user: int | None = None) -> Iterator[tuple[str, dict[int, str], list[str]]]:
+    """Serve the comments of a pull request. The first page is full of other people's comments, of which one has the
+    marker. The token is that of a user or, without a number, that of an app. Changes are answered with a status."""
+    comments = {number: "a comment" for number in range(1, 100)} | {100: f"{MARKER}\nnot mine"}
     requests: list[str] = []
 
     class Comments(BaseHTTPRequestHandler):
@@ -149,15 +211,23 @@ def forge(may_write: bool = True) -> Iterator[tuple[str, dict[int, str], list[st
 
         def do_GET(self) -> None:
             requests.append(f"GET {self.path}")
+            if self.path.endswith("/user"):
+                return self.answer(403 if user is None else 200, {"id": user})
             page = int(self.path.rsplit("=", 1)[1])
             of_page = sorted(comments.items())[100 * (page - 1) : 100 * page]
-            self.answer(200, [{"id": number, "body": text} for number, text in of_page])
+            mine = {"id": user or 1, "type": "User" if user else "Bot"}
+            author = "author" if "merge_requests" in self.path else "user"
+            others = {"id": 66, "type": "User"}
+            documents = [
+                {"id": number, "body": text, author: mine if number > 100 else others} for number, text in of_page
+            ]
+            return self.answer(200, documents)
 
         def change(self) -> None:
             requests.append(f"{self.command} {self.path}")
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
-            if not may_write:
-                return self.answer(403, {})
+            if status != 201:
+                return self.answer(status, {})
             number = len(comments) + 1 if self.command == "POST" else int(self.path.rsplit("/", 1)[1])
             comments[number] = body
             return self.answer(201, {"id": number})
@@ -184,7 +254,7 @@ def of_github(url: str) -> dict[str, str]:
         "GITHUB_REPOSITORY": "me/shop",
         "GITHUB_TOKEN": "secret",
         "GATE_PULL_REQUEST": "7",
-        "GATE_TARGET": "shop",
+        "GATE_REPORT": "loadgen-result/shop-checkout",
     }
 
 
@@ -194,8 +264,13 @@ def of_gitlab(url: str) -> dict[str, str]:
         "CI_PROJECT_ID": "5",
         "CI_MERGE_REQUEST_IID": "7",
         "GITLAB_TOKEN": "secret",
-        "GATE_TARGET": "shop",
+        "GATE_REPORT": "loadgen-result/shop-checkout",
     }
+
+
+def summary_of(folder: Path, text: str) -> None:
+    (folder / "loadgen-result" / "shop-checkout").mkdir(parents=True, exist_ok=True)
+    (folder / "loadgen-result" / "shop-checkout" / "summary.md").write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -208,61 +283,111 @@ def of_gitlab(url: str) -> dict[str, str]:
         ),
     ],
 )
-def test_one_comment_is_written_and_updated_in_place(tmp_path: Path, variables: Any, changes: list[str]) -> None:
-    (tmp_path / "loadgen-result").mkdir()
-    summary = tmp_path / "loadgen-result" / "summary.md"
-    with forge() as (url, comments, requests):
+@pytest.mark.parametrize("user", [None, 5])
+def test_one_comment_is_written_and_updated_in_place(
+    tmp_path: Path, variables: Any, changes: list[str], user: int | None
+) -> None:
+    with forge(user=user) as (url, comments, requests):
         for text in ("slower", "not slower"):
-            summary.write_text(text)
+            summary_of(tmp_path, text)
             done = step("comment.py", tmp_path, **variables(url))
             assert done.returncode == 0, done.stderr
-            assert comments[101] == f"<!-- loadgen shop -->\n{text}"
+            assert comments[101] == f"{MARKER}\n{text}", done.stdout
         assert len(comments) == 101
         assert [one for one in requests if not one.startswith("GET")] == changes
 
 
-def test_a_job_that_may_not_write_comments_does_not_fail(tmp_path: Path) -> None:
-    (tmp_path / "loadgen-result").mkdir()
-    (tmp_path / "loadgen-result" / "summary.md").write_text("slower")
-    with forge(may_write=False) as (url, comments, _):
+@pytest.mark.parametrize(
+    ("status", "why"), [(403, "the token may not write one (HTTP Error 403"), (502, "HTTP Error 502")]
+)
+def test_a_gate_does_not_fail_for_want_of_a_comment(tmp_path: Path, status: int, why: str) -> None:
+    summary_of(tmp_path, "slower")
+    with forge(status) as (url, comments, _):
         done = step("comment.py", tmp_path, **of_github(url))
     assert (done.returncode, len(comments)) == (0, 100)
-    assert "the token may not write one (403" in done.stdout
-    assert "no pull or merge request" in step("comment.py", tmp_path).stdout
+    assert done.stdout.startswith("::warning title=loadgen::no comment: ")
+    assert why in done.stdout
+    gone = step("comment.py", tmp_path, **of_github(url))
+    assert (gone.returncode, "refused" in gone.stdout) == (0, True), gone.stdout
+    of_no_request = step("comment.py", tmp_path, GATE_REPORT="loadgen-result/shop-checkout")
+    assert "no pull or merge request" in of_no_request.stdout
 
 
-@pytest.mark.parametrize("is_whole", [True, False])
-def test_a_released_binary_is_installed_if_its_checksum_fits(tmp_path: Path, is_whole: bool) -> None:
-    name = f"loadgen-0.1.0-{platform.machine()}-unknown-linux-musl"
-    release = tmp_path / "v0.1.0"
-    (release / name).mkdir(parents=True)
-    program = release / name / "loadgen"
-    program.write_text("#!/bin/sh\necho loadgen 0.1.0\n")
-    program.chmod(0o755)
-    with tarfile.open(release / f"{name}.tar.gz", "w:gz") as archive:
-        archive.add(release / name, arcname=name)
-    content = (release / f"{name}.tar.gz").read_bytes()
-    digest = hashlib.sha256(content if is_whole else b"another file").hexdigest()
-    (release / "SHA256SUMS").write_text(f"{digest}  {name}.tar.gz\n")
-    path = tmp_path / "path"
-    done = subprocess.run(
+def test_a_long_result_is_cut(tmp_path: Path) -> None:
+    summary_of(tmp_path, "x" * 70_000)
+    with forge() as (url, comments, _):
+        step("comment.py", tmp_path, **of_github(url))
+    assert 60_000 < len(comments[101]) < 65_536
+    assert comments[101].endswith("The rest is in the report.")
+
+
+def installed(folder: Path, version: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run the first step of the action. `gh` and another loadgen are those of a folder of the test."""
+    env = {"PATH": f"{folder / 'path'}:/usr/bin:/bin", "RUNNER_TEMP": str(folder), "GITHUB_PATH": str(folder / "added")}
+    return subprocess.run(
         [ACTION / "install.sh"],
-        env={
-            "PATH": "/usr/bin:/bin",
-            "RUNNER_TEMP": str(tmp_path),
-            "GITHUB_PATH": str(path),
-            "LOADGEN_VERSION": "v0.1.0",
-            "LOADGEN_RELEASES": tmp_path.as_uri(),
-        },
+        env=env | {"LOADGEN_VERSION": version} | variables,
         capture_output=True,
         text=True,
         check=False,
     )
+
+
+def program(path: Path, script: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Path:
+    """Make a release, and return its SHA256SUMS."""
+    system = {"Linux": "unknown-linux-musl", "Darwin": "apple-darwin"}[platform.system()]
+    name = f"loadgen-0.1.0-{platform.machine().replace('arm64', 'aarch64')}-{system}"
+    release = tmp_path / "v0.1.0"
+    program(release / name / "loadgen", "echo loadgen 0.1.0")
+    with tarfile.open(release / f"{name}.tar.gz", "w:gz") as archive:
+        archive.add(release / name, arcname=name)
+    digest = hashlib.sha256((release / f"{name}.tar.gz").read_bytes()).hexdigest()
+    (release / "SHA256SUMS").write_text(f"{digest}  {name}.tar.gz\n")
+    return release / "SHA256SUMS"
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_a_released_binary_is_installed_if_its_checksum_fits(tmp_path: Path, releases: Path, is_whole: bool) -> None:
+    if not is_whole:
+        releases.write_text("0" * 64 + releases.read_text()[64:])
+    # Another version is no reason not to install this one.
+    program(tmp_path / "path" / "loadgen", "echo loadgen 0.0.9")
+    done = installed(tmp_path, "v0.1.0", LOADGEN_RELEASES=tmp_path.as_uri())
     assert (done.returncode == 0) == is_whole, done.stderr
-    assert path.exists() == is_whole
+    assert (tmp_path / "added").exists() == is_whole
     if is_whole:
         assert done.stdout.endswith("loadgen 0.1.0\n")
-        assert (Path(path.read_text().strip()) / "loadgen").is_file()
+        assert (Path((tmp_path / "added").read_text().strip()) / "loadgen").is_file()
+
+
+def test_the_provenance_of_a_binary_is_verified(tmp_path: Path, releases: Path) -> None:
+    program(tmp_path / "path" / "gh", f'echo "$@" >{tmp_path}/asked; exit 1')
+    variables = {"LOADGEN_RELEASES": tmp_path.as_uri(), "LOADGEN_REPOSITORY": "me/loadgen", "GH_TOKEN": "secret"}
+    done = installed(tmp_path, "v0.1.0", **variables)
+    assert (done.returncode, (tmp_path / "added").exists()) == (1, False)
+    asked = (tmp_path / "asked").read_text()
+    assert asked.startswith("attestation verify loadgen-0.1.0-")
+    assert asked.endswith(" --repo me/loadgen\n")
+
+
+def test_a_release_needs_a_repository(tmp_path: Path) -> None:
+    done = installed(tmp_path, "v0.1.0", GITHUB_ACTION_REPOSITORY="")
+    assert done.returncode == 1
+    assert "LOADGEN_REPOSITORY" in done.stderr
+
+
+def test_a_binary_that_is_there_is_used(tmp_path: Path) -> None:
+    program(tmp_path / "path" / "loadgen", "echo loadgen 0.1.0")
+    for version in ("v0.1.0", "source"):
+        done = installed(tmp_path, version)
+        assert (done.returncode, done.stdout) == (0, "loadgen 0.1.0\n"), done.stderr
 
 
 def test_the_steps_of_the_action_are_those_tested() -> None:

@@ -12,8 +12,6 @@ ENOUGH_CONNECTIONS = 0.95
 # In 3 s, wrk2 sends 92 %, because it opens its connections one after another, 5 ms apart.
 ENOUGH_REQUESTS = 0.9
 
-GITHUB = "build it from https://github.com/{}, and put it on the PATH or into .loadgen/peers/bin"
-
 
 @dataclass(frozen=True)
 class Load:
@@ -61,7 +59,7 @@ class Load:
 def _zrk(options: str = "") -> Tool:
     # Versions before 2 always need a rate. At a rate beyond its reach, zrk sends without pauses.
     arguments = f"-t1 -c{{connections}} -d{{seconds}}s -R1000000 --plain {options} {{url}}/"
-    return Tool("zrk", "zrk", arguments, install=GITHUB.format("zoxy-io/zrk"))
+    return Tool("zrk", "zrk", arguments, install="run `make peer-zrk`")
 
 
 def _oha(options: str = "", claimed: claims.Reader | None = None) -> Tool:
@@ -94,7 +92,7 @@ HTTP1 = [
         "gcannon",
         "{url}/ -c {connections} -t 1 -d {seconds}s",
         version=None,
-        install=GITHUB.format("MDA2AV/gcannon"),
+        install="run `make peer-gcannon`",
     ),
     _oha(),
     Tool("hey", "hey", "-z {seconds}s -c {users} {url}/", version=None, install="run `make peer-hey`"),
@@ -145,14 +143,14 @@ OPEN = [
         "wrk2",
         "-t1 -c{connections} -d{seconds}s -R{rate} --latency {url}/",
         version="-v",
-        install=f"{GITHUB.format('giltene/wrk2')}, under the name wrk2",
+        install="run `make peer-wrk2`",
         claimed=claims.of_wrk2,
     ),
     Tool(
         "zrk",
         "zrk",
         "-t1 -c{connections} -d{seconds}s -R{rate} --plain --format json {url}/",
-        install=GITHUB.format("zoxy-io/zrk"),
+        install="run `make peer-zrk`",
         claimed=claims.of_zrk,
     ),
     _oha("-q {rate} --latency-correction --output-format json", claims.of_oha),

@@ -37,7 +37,7 @@ pub fn compare_duets(
         targets.iter().map(|it| (it.name.clone(), figures(&it.rounds))).collect()
     };
     let comparison = compare_in_stages(&each(&rates), stages)
-        .with_cpu(&each(&|rounds| requests_per_cpu_s(rounds, load)))
+        .with_cpu(&each(&|rounds| requests_per_cpu_s(rounds, load).unwrap_or_default()))
         .of_duets(&base.name, &by_rate);
     let comparison = if is_one_server { comparison.of_one_server() } else { comparison };
     Some((DuetRecord { base: base.name.clone(), pairs }, comparison))
@@ -91,9 +91,10 @@ fn not_compared(
     if !all().all(|round| round.bottleneck == Some(Bottleneck::Target)) {
         return Some(NoRates::Unsaturated);
     }
-    let sample = Sample::of_figures(cpu_times?.iter().copied());
+    let Some(cpu_times) = cpu_times else { return Some(NoRates::UnequalShares) };
+    let sample = Sample::of_figures(cpu_times.iter().copied());
     let unequal = sample.is_none_or(|sample| differs(sample.geometric_mean(), UNEQUAL));
-    let any = cpu_times?.iter().any(|ratio| differs(*ratio, UNEQUAL_IN_A_ROUND));
+    let any = cpu_times.iter().any(|ratio| differs(*ratio, UNEQUAL_IN_A_ROUND));
     (unequal || any).then_some(NoRates::UnequalShares)
 }
 

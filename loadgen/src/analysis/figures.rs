@@ -37,13 +37,15 @@ pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile 
     Percentile::ALL.map(|percentile| (percentile, figures(percentile))).into()
 }
 
-/// Returns the expected answers per second of the target's CPU time, for each start. The result is
-/// empty if no round ran to its planned end under its planned load, or if such a round did not
-/// carry the requested rate, has too many failures, or has no known CPU time.
-#[must_use]
-pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> ByRound {
+/// Returns the expected answers per second of the target's CPU time, for each start.
+///
+/// # Errors
+///
+/// Returns an error if no round ran to its planned end under its planned load, or if such a round
+/// did not carry the requested rate, has too many failures, or has no known CPU time
+/// ([`Lack::TooFewAnswers`]).
+pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
     at_the_rate(rounds, load, |round| round.resources.get("target")?.requests_per_cpu_s)
-        .unwrap_or_default()
 }
 
 /// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round. With

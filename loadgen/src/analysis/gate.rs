@@ -1,9 +1,12 @@
 //! Judges whether the targets of a run are slower than the first of them, by more than a limit.
 
-use super::loss::Limit;
+use super::figures::requests_per_cpu_s;
+use super::loss::{Limit, doubt};
 use super::runs::limited;
 use super::statistics::Sample;
-use crate::record::{Bottleneck, FEWEST_ROUNDS, GateRecord, LossOf, RunRecord, TargetRecord};
+use crate::record::{
+    Bottleneck, FEWEST_ROUNDS, GateRecord, Lack, LoadRecord, LossOf, RunRecord, TargetRecord,
+};
 
 impl GateRecord {
     /// Judges each target of a run against the first, which may lose `limit_percent` % at most. The
@@ -19,8 +22,14 @@ impl GateRecord {
             (None, None) => LossOf::Rate,
         };
         let limit = Limit::of(limit_percent, others.len());
-        let judged = others.iter().map(|it| limit.judge(it, of, sample(record, base, it)));
-        Self { limit_percent, judged: judged.collect(), base: base.clone() }
+        let judge = |target: &String| {
+            let of_both = record.targets.iter().filter(|it| [base, target].contains(&&it.name));
+            let doubt = of_both
+                .filter(|_| of == LossOf::Rate)
+                .find_map(|it| Some(format!("{} {}", it.name, doubt(it, &record.load)?)));
+            limit.judge(target, of, sample(record, base, target), doubt)
+        };
+        Self { limit_percent, judged: others.iter().map(judge).collect(), base: base.clone() }
     }
 }
 
@@ -31,33 +40,43 @@ impl GateRecord {
 /// The reason why the target cannot be judged.
 fn sample(record: &RunRecord, base: &str, target: &str) -> Result<Sample, String> {
     let comparison = record.comparison.as_ref().ok_or("no target has a round of full length")?;
-    let measured = |name: &str| record.targets.iter().find(|it| it.name == name);
-    let both = [base, target].map(measured);
-    let pair = match (&record.duet, both) {
-        (Some(_), [Some(one), Some(other)]) => {
-            is_bound_by_cpu(one)?;
-            is_bound_by_cpu(other)?;
-            comparison.cpu_pair(base, target)
-        }
-        _ => comparison.pair(base, target),
+    let measured = |name: &str| {
+        let found = record.targets.iter().find(|it| it.name == name);
+        found.ok_or_else(|| format!("{name} was not measured"))
     };
-    if let Some(missing) = [base, target].iter().zip(both).find(|(_, it)| it.is_none()) {
-        return Err(format!("{} was not measured", missing.0));
-    }
+    let both = [measured(base)?, measured(target)?];
     if let Some((who, lack)) = comparison.lack([base, target]) {
         return Err(format!("{who} {lack}"));
     }
-    let limited = both.into_iter().flatten().find_map(|it| Some((it, limited(it, record)?)));
-    if let (None, Some((it, lack))) = (&record.duet, limited) {
-        return Err(format!("{} {lack}", it.name));
-    }
+    let pair = match &record.duet {
+        Some(_) => {
+            both.into_iter().try_for_each(|it| has_cpu_times(it, &record.load))?;
+            both.into_iter().try_for_each(is_bound_by_cpu)?;
+            comparison.cpu_pair(base, target)
+        }
+        None => {
+            let limited = both.into_iter().find_map(|it| Some((&it.name, limited(it, record)?)));
+            if let Some((name, lack)) = limited {
+                return Err(format!("{name} {lack}"));
+            }
+            comparison.pair(base, target)
+        }
+    };
     pair.and_then(|pair| pair.gain_of(target)).ok_or_else(|| {
         match pair.map_or(0, |pair| pair.rounds) {
             n if n < FEWEST_ROUNDS => {
                 format!("{FEWEST_ROUNDS} whole rounds are needed, and {n} ran")
             }
-            _ => "a round has no expected response, or no known CPU time".to_owned(),
+            _ => "a round has no expected response".to_owned(),
         }
+    })
+}
+
+/// Checks that a target of a duet has a CPU time per request in each whole round.
+fn has_cpu_times(target: &TargetRecord, load: &LoadRecord) -> Result<(), String> {
+    requests_per_cpu_s(&target.rounds, load).map(|_| ()).map_err(|lack| match lack {
+        Lack::TooFewAnswers => format!("{} has a round without a known CPU time", target.name),
+        _ => format!("{} {lack}", target.name),
     })
 }
 
@@ -78,6 +97,7 @@ fn is_bound_by_cpu(target: &TargetRecord) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::analysis::compare;
+    use crate::measure::{ResourceRecord, Summary};
     use crate::record::{DuetRecord, Judged, Judgement, LoadRecord, RoundRecord};
 
     /// Returns the run of two targets, of which the second loses these % in each round.
@@ -87,10 +107,17 @@ mod tests {
             let rates = losses.into_iter().map(|loss| 1_000.0 - 10.0 * loss);
             (name.to_owned(), (1..).zip(rates).collect())
         }));
+        let used = ResourceRecord { requests_per_cpu_s: Some(1.0), ..ResourceRecord::default() };
+        let round = |round| RoundRecord {
+            round,
+            whole: true,
+            resources: [("target".to_owned(), used.clone())].into(),
+            ..RoundRecord::default()
+        };
         let target = |name: &str| TargetRecord {
             name: name.to_owned(),
             bottleneck: Some(Bottleneck::Target),
-            rounds: vec![RoundRecord::default(); losses.len()],
+            rounds: (1..).take(losses.len()).map(round).collect(),
             ..TargetRecord::default()
         };
         RunRecord {
@@ -142,6 +169,28 @@ mod tests {
     }
 
     #[test]
+    fn failures_and_think_time_pass_no_gate() {
+        let why = |record: &RunRecord| {
+            assert_eq!(judged(record, 2.0).judgement, Judgement::Slower, "a loss is a loss");
+            judged(record, 9.0).why_not
+        };
+        let mut record = run(&[5.0, 4.9, 5.1, 5.0, 5.0]);
+        assert_eq!(why(&record), None);
+        record.load.think_time = Some("1s".to_owned());
+        assert_eq!(why(&record), None, "the CPU is the limit all the same");
+        record.targets[1].bottleneck = Some(Bottleneck::Nobody);
+        assert!(why(&record).unwrap().starts_with("new has a rate that think time sets"));
+        record.load.think_time = None;
+        assert_eq!(why(&record), None);
+        record.targets[0].rounds[2].total =
+            Summary { requests: 100, errors: 2, ..Summary::default() };
+        assert_eq!(
+            why(&record).unwrap(),
+            "old has a round in which more than 1 % of the requests failed or had no response"
+        );
+    }
+
+    #[test]
     fn a_duet_is_judged_by_cpu_time_if_the_cpu_limits_both() {
         let mut record = run(&[5.0, 4.9, 5.1, 5.0, 5.0]);
         record.duet = Some(DuetRecord { base: "old".to_owned(), pairs: Vec::new() });
@@ -152,9 +201,14 @@ mod tests {
         assert_eq!((of.judgement, of.of), (Judgement::Slower, LossOf::CpuTime));
         // 5 % fewer requests per CPU time are 1 / 0.95 - 1 more CPU time per request.
         assert!((of.loss_percent.unwrap() - 5.263).abs() < 1e-2, "{of:?}");
+        let why = |record: &RunRecord| {
+            let of = judged(record, 4.0);
+            assert_eq!(of.judgement, Judgement::Unjudged);
+            of.why_not.unwrap()
+        };
         record.targets[0].bottleneck = Some(Bottleneck::Nobody);
-        let of = judged(&record, 4.0);
-        assert_eq!(of.judgement, Judgement::Unjudged);
-        assert!(of.why_not.unwrap().ends_with("measure without --duet"));
+        assert!(why(&record).ends_with("measure without --duet"));
+        record.targets[1].rounds[2].resources.clear();
+        assert_eq!(why(&record), "new has a round without a known CPU time");
     }
 }

@@ -1,12 +1,13 @@
 //! Judges the loss of a target by the greatest loss that is accepted.
 //!
-//! Two one-sided tests at the limit (Schuirmann, *A comparison of the Two One-Sided Tests Procedure and
-//! the Power Approach for assessing the equivalence of average bioavailability*, 1987), in the form of a
-//! confidence interval: a loss is shown if the whole interval is above the limit, and shown to be no
-//! greater if the whole interval is below. The interval is Student's, at 95 % for all targets together.
+//! A test of non-inferiority and one of inferiority, each one-sided at 2.5 %, in the form of a confidence
+//! interval: a loss is shown if the whole interval is above the limit, and shown to be no greater if the
+//! whole interval is below (Wellek, *Testing Statistical Hypotheses of Equivalence and Noninferiority*,
+//! 2010). The interval is Student's, at 95 % for all targets together.
 
+use super::figures::FAILED;
 use super::statistics::{LEVEL, Sample, rounds_to_exclude};
-use crate::record::{Judged, Judgement, LossOf, Pair};
+use crate::record::{Bottleneck, Judged, Judgement, Lack, LoadRecord, LossOf, Pair, TargetRecord};
 
 /// Greatest loss that is accepted, and the level at which losses are judged.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +23,15 @@ impl Limit {
     }
 
     /// Judges a target by the logarithms of the ratios of its figures to those of the base, where more
-    /// is better; without them, by the reason why there are none.
-    pub(super) fn judge(self, target: &str, of: LossOf, ratios: Result<Sample, String>) -> Judged {
+    /// is better; without them, by the reason why there are none. If there is a `doubt`, which is a reason
+    /// why a small loss says little, the target is never judged as free of a greater one.
+    pub(super) fn judge(
+        self,
+        target: &str,
+        of: LossOf,
+        ratios: Result<Sample, String>,
+        doubt: Option<String>,
+    ) -> Judged {
         let sample = match ratios {
             Ok(sample) => sample,
             Err(why) => return Judged::unjudged(target, of, why),
@@ -35,6 +43,9 @@ impl Limit {
             Some([worst, _]) if worst > limit => Judgement::NotSlower,
             _ => Judgement::Open,
         };
+        if let (Judgement::NotSlower | Judgement::Open, Some(doubt)) = (judgement, doubt) {
+            return Judged::unjudged(target, of, doubt);
+        }
         let is_open = judgement == Judgement::Open;
         Judged {
             target: target.to_owned(),
@@ -47,6 +58,20 @@ impl Limit {
             more_rounds: is_open.then(|| rounds_to_exclude(&sample, limit, self.level)).flatten(),
         }
     }
+}
+
+/// Returns what is wrong with a target's rate of expected responses, so that a small loss of it says
+/// little, as the rest of a sentence that begins with the target's name; `None` if nothing is.
+pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord) -> Option<String> {
+    let mut whole = target.rounds.iter().filter(|round| round.whole);
+    if whole.any(|round| round.total.error_rate_with_in_flight() > FAILED) {
+        return Some(Lack::TooManyErrors.to_string());
+    }
+    let is_limit = target.bottleneck == Some(Bottleneck::Target);
+    (load.rate_per_s.is_none() && load.think_time.is_some() && !is_limit).then(|| {
+        "has a rate that think time sets: measure without think time, or at a rate of requests"
+            .to_owned()
+    })
 }
 
 impl LossOf {
@@ -84,7 +109,7 @@ mod tests {
     use super::*;
 
     fn judged(limit: f64, of: LossOf, logarithms: &[f64]) -> Judged {
-        Limit::of(limit, 1).judge("new", of, Ok(Sample::of(logarithms).unwrap()))
+        Limit::of(limit, 1).judge("new", of, Ok(Sample::of(logarithms).unwrap()), None)
     }
 
     #[test]
@@ -127,8 +152,24 @@ mod tests {
     #[test]
     fn more_targets_need_more_certainty() {
         let sample = Sample::of(&[-0.049, -0.052, -0.06, -0.056, -0.053]).unwrap();
-        let judgement =
-            |targets| Limit::of(4.5, targets).judge("new", LossOf::Rate, Ok(sample)).judgement;
+        let judgement = |targets| {
+            Limit::of(4.5, targets).judge("new", LossOf::Rate, Ok(sample), None).judgement
+        };
         assert_eq!((judgement(1), judgement(9)), (Judgement::Slower, Judgement::Open));
+    }
+
+    #[test]
+    fn a_doubt_passes_no_gate_but_hides_no_loss() {
+        let sample = Sample::of(&[-0.049, -0.052, -0.06, -0.056, -0.053]).unwrap();
+        let judged = |limit| {
+            let doubt = Some("it failed".to_owned());
+            Limit::of(limit, 1).judge("new", LossOf::Rate, Ok(sample), doubt)
+        };
+        assert_eq!(judged(2.0).judgement, Judgement::Slower);
+        for limit in [5.0, 9.0] {
+            let judged = judged(limit);
+            assert_eq!(judged.judgement, Judgement::Unjudged);
+            assert_eq!((judged.why_not.as_deref(), judged.loss_percent), (Some("it failed"), None));
+        }
     }
 }

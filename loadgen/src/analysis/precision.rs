@@ -9,6 +9,8 @@ use crate::record::{Pair, RunRecord};
 pub struct Needed {
     /// Number of rounds in all.
     pub rounds: u32,
+    /// Number of rounds so far that count for each interval.
+    pub measured: u32,
     /// Half the width of the widest interval so far, in %.
     pub widest_percent: f64,
 }
@@ -24,11 +26,11 @@ impl Needed {
             Some(_) => comparison.cpu_pairs.iter().collect(),
             None => comparison.pairs.iter().chain(&comparison.scaling).collect(),
         };
-        let samples: Option<Vec<Sample>> = match pairs.as_slice() {
-            [] => {
+        let samples: Option<Vec<Sample>> = match record.load.targets.len() {
+            1 => {
                 comparison.ranking.iter().map(|it| rate(it.confidence_95_per_s?, record)).collect()
             }
-            pairs => pairs.iter().map(|pair| pair.sample()).collect(),
+            _ => pairs.iter().map(|pair| pair.sample()).collect(),
         };
         let samples = samples.filter(|samples| !samples.is_empty())?;
         let rounds = samples.iter().map(|sample| sample.rounds_for(percent));
@@ -36,6 +38,7 @@ impl Needed {
         let widest = widest.collect::<Option<Vec<f64>>>()?;
         Some(Self {
             rounds: rounds.collect::<Option<Vec<u32>>>()?.into_iter().max()?,
+            measured: samples.iter().map(|sample| sample.rounds).min()?,
             widest_percent: widest.into_iter().fold(0.0, f64::max),
         })
     }

@@ -26,10 +26,9 @@ pub struct CompareArgs {
     /// first run.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
-    /// Largest accepted loss of a target compared with the first run, in %, from 0 to 100. The exit
-    /// code is 3 if a target lost more, and the loss is statistically significant. A loss is a
-    /// lower rate of expected responses, a lower capacity or, in the open model, a longer median
-    /// latency.
+    /// Greatest accepted loss of a target compared with the first run, in %, from 0 to 100. The exit
+    /// code is 3 if a greater loss is shown, and 1 if a target cannot be judged. A loss is a lower rate
+    /// of expected responses, a lower capacity or, in the open model, a longer median latency.
     #[arg(long, value_name = "PERCENT", value_parser = loss, allow_hyphen_values = true)]
     pub fail_on_regression: Option<f64>,
     /// File for the result as JUnit XML: whether each target of a later run lost more than
@@ -51,7 +50,7 @@ Exit codes:
   0  done
   1  --fail-on-regression cannot be judged
   2  the runs cannot be compared
-  3  a target lost more than --fail-on-regression accepts";
+  3  a greater loss than --fail-on-regression accepts is shown";
 
 /// Parses a percentage from 0 to 100, such as `5` or `5%`.
 pub(super) fn loss(text: &str) -> Result<f64, String> {

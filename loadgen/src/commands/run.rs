@@ -56,6 +56,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let mut job = job(scenario, running, &common, contest, remote)?;
     duet::check(&job)?;
     slices::apply(&mut job, slices)?;
+    gate::check(&job, fail_on_regression)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     if let Some((path, text)) = to_save {
         request::save(&path, &text)?;
@@ -68,7 +69,6 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     if let Some(path) = &junit {
         junit::prepare(path)?;
     }
-    gate::check(&job, fail_on_regression)?;
     let precision = precision.map(|percent| Precision { percent, rounds_max, time_max });
     let run = Run { job, fail_fast, fail_on_regression, precision };
     let save = |record: &RunRecord, folder: &RunFolder| {

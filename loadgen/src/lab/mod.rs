@@ -15,6 +15,7 @@
 mod alone;
 mod balancer;
 mod build;
+mod cpu_time;
 pub mod cpus;
 mod embedded;
 pub mod error;

@@ -5,10 +5,14 @@ use serde::{Deserialize, Serialize};
 /// Precision that a run was to reach, and what it cost.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PrecisionRecord {
-    /// Greatest half width of the 95 % intervals that matter, in %, that was asked for.
+    /// Greatest half width, in %, that was asked for: of the 95 % intervals of the compared ratios or,
+    /// for a single target, of that of its rate.
     pub percent: f64,
     /// Greatest half width that was reached, in %; `None` if an interval is unknown.
     pub reached_percent: Option<f64>,
+    /// Number of measured rounds that count for each interval; `None` if an interval is unknown.
+    #[serde(default)]
+    pub rounds_measured: Option<u32>,
     /// Number of rounds that the precision needs in all, by the noise of the measured rounds; `None` if
     /// unknown.
     pub rounds_needed: Option<u32>,

@@ -60,6 +60,10 @@ pub struct ComparedRun {
     /// Whether the run was interrupted before its planned end.
     #[serde(default)]
     pub interrupted: bool,
+    /// Whether the number of rounds was decided in the run, by the width of its intervals
+    /// (`--precision`).
+    #[serde(default)]
+    pub in_stages: bool,
 }
 
 /// Results of one target in one of the compared runs.
@@ -93,6 +97,10 @@ pub struct ComparedTarget {
     /// silence. Absent if none.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
+    /// Reason why a small loss of the rate says little, as the rest of a sentence that begins with the
+    /// name of the run: many failed requests, or think time. Absent if none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<String>,
 }
 
 /// A target that some run lacks.

@@ -13,3 +13,4 @@ mod equals;
 mod handicap;
 mod percentiles;
 mod pools;
+mod slowed;

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::unlike::Leaves;
 use crate::analysis::compare::{ByPercentile, ByRound};
 use crate::analysis::figures::{by_percentile, rates, requests_per_cpu_s, speeds};
+use crate::analysis::loss::doubt;
 use crate::record::{
     Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, ConnectionsRecord,
     Environment, FailedBy, Lack, RankedBy, RunRecord, SearchRecord, SentRecord, SystemRecord,
@@ -16,6 +17,8 @@ use crate::record::{
 pub struct Comparable {
     pub(super) run: ComparedRun,
     pub(super) ranked_by: RankedBy,
+    /// Whether each target was loaded at the same time as another one.
+    pub(super) has_duets: bool,
     pub(super) targets: Vec<Measured>,
     /// Settings and environment of the run, which should be the same in all compared runs.
     pub(super) leaves: Leaves,
@@ -72,8 +75,10 @@ impl Comparable {
                 verdicts: record.verdicts.iter().filter(is_told).cloned().collect(),
                 degraded: record.degraded.as_ref().map(|degraded| degraded.reason.clone()),
                 interrupted: record.interrupted,
+                in_stages: record.precision.is_some(),
             },
             ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
+            has_duets: record.duet.is_some(),
             targets: record.targets.iter().map(|it| Measured::in_run(name, it, record)).collect(),
             leaves,
             sent: record.sent.clone(),
@@ -97,8 +102,10 @@ impl Comparable {
                 verdicts: Vec::new(),
                 degraded: record.degraded.as_ref().map(|degraded| degraded.reason.clone()),
                 interrupted: record.interrupted,
+                in_stages: false,
             },
             ranked_by: RankedBy::Capacity,
+            has_duets: false,
             targets: record.targets.iter().map(|it| Measured::in_search(name, it)).collect(),
             leaves,
             sent: record.sent.clone(),
@@ -142,10 +149,11 @@ impl Measured {
                 capacity: None,
                 knee_per_s: None,
                 failed: failed(record, all),
+                doubt: doubt(record, &all.load),
             },
             rates: rates(&record.rounds),
             speeds: speeds(&record.rounds, &all.load),
-            per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load),
+            per_cpu_s: requests_per_cpu_s(&record.rounds, &all.load).unwrap_or_default(),
             latencies: by_percentile(&record.rounds, &all.load),
             limited: limited(record, all),
             transport: record.transport.clone(),
@@ -168,6 +176,7 @@ impl Measured {
                 capacity: Some(record.capacity),
                 knee_per_s: knee.map(|knee| knee.rate_per_s),
                 failed: Vec::new(),
+                doubt: None,
             },
             rates: record.found_per_s(),
             speeds: Err(Lack::OnlyABound),

@@ -14,7 +14,7 @@ use super::compare::compare_by;
 use super::loss::Limit;
 use crate::record::{Absent, COMPARE_SCHEMA, ComparedTarget, RunsRecord, SentUnlike, Unlike};
 use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
-use crate::record::{GateRecord, Judged, Judgement, LossOf};
+use crate::record::{GateRecord, Judged, LossOf};
 
 /// Reason why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,6 +25,9 @@ pub enum NotComparable {
     /// The runs are of different kinds: closed model, open model, or capacity search.
     #[error("{0} is {1}, but {2} is {3}: their figures have different meanings")]
     Kinds(String, &'static str, String, &'static str),
+    /// A run has duets.
+    #[error("{0} has duets: its rates are not those of a server alone")]
+    Duets(String),
     /// No target of the first run is in another run.
     #[error("no target of {0} is in another run")]
     NothingInCommon(String),
@@ -35,12 +38,16 @@ impl RunsRecord {
     ///
     /// # Errors
     ///
-    /// Returns an error for fewer than two results, for results of different kinds (closed model,
-    /// open model, capacity search), or if no other result has a target of the first result.
+    /// Returns an error for fewer than two results, for a run of duets, for results of different kinds
+    /// (closed model, open model, capacity search), or if no other result has a target of the first
+    /// result.
     pub fn of(runs: &[Comparable]) -> Result<Self, NotComparable> {
         let [first, others @ ..] = runs else { return Err(NotComparable::One) };
         if others.is_empty() {
             return Err(NotComparable::One);
+        }
+        if let Some(run) = runs.iter().find(|run| run.has_duets) {
+            return Err(NotComparable::Duets(run.run.name.clone()));
         }
         if let Some(other) = others.iter().find(|other| other.ranked_by != first.ranked_by) {
             let [(one, is), (another, is_another)] =
@@ -71,9 +78,9 @@ impl RunsRecord {
         })
     }
 
-    /// Adds the judgement of each target of the later runs against the first run, in which it may be
-    /// `limit_percent` % better at most. A target that a later run lacks, or whose run counts as a
-    /// failure, is never judged as free of a loss.
+    /// Adds the judgement of each target of the later runs against the first run. A target may lose
+    /// `limit_percent` % at most. A target that a later run lacks, or whose run counts as a failure, is
+    /// never judged as free of a greater loss.
     #[must_use]
     pub fn judged(self, limit_percent: f64) -> Self {
         let first = self.runs[0].name.clone();
@@ -86,13 +93,18 @@ impl RunsRecord {
         let limit = Limit::of(limit_percent, later.len());
         let judge = |one: &&ComparedTarget| {
             let gain = self.against_first(one).and_then(|pair| pair.gain_of(&one.name));
-            let judged = limit.judge(&one.name, of, gain.ok_or_else(|| self.why_not(one)));
-            match judged.judgement {
-                Judgement::NotSlower | Judgement::Open if !one.failed.is_empty() => {
-                    Judged::unjudged(&one.name, of, one.failed.join("; "))
-                }
-                _ => judged,
-            }
+            let gain = match self.in_stages(one) {
+                Some(run) => Err(format!(
+                    "{run} was measured with --precision, for which the test between runs does not allow: \
+                     measure both with the same number of --rounds, or in one run"
+                )),
+                None => gain.ok_or_else(|| self.why_not(one)),
+            };
+            let of_both = self.in_first(one).into_iter().chain([*one]);
+            let mut doubts = of_both.filter(|_| of == LossOf::Rate);
+            let doubt = doubts.find_map(|it| Some(format!("{} {}", it.run, it.doubt.as_ref()?)));
+            let failed = (!one.failed.is_empty()).then(|| one.failed.join("; "));
+            limit.judge(&one.name, of, gain, failed.or(doubt))
         };
         let absent = self.absent.iter().filter(|absent| absent.run != first);
         let absent = absent.map(|it| {
@@ -101,6 +113,16 @@ impl RunsRecord {
         });
         let judged = later.iter().map(judge).chain(absent).collect();
         Self { gate: Some(GateRecord { base: first, limit_percent, judged }), ..self }
+    }
+}
+
+impl RunsRecord {
+    /// Returns the first of the two compared runs of a target whose number of rounds was decided in the
+    /// run, if any.
+    fn in_stages(&self, later: &ComparedTarget) -> Option<&str> {
+        let first = self.runs.first().into_iter();
+        let mut both = first.chain(self.runs.iter().filter(|run| run.name == later.run));
+        both.find(|run| run.in_stages).map(|run| run.name.as_str())
     }
 }
 

@@ -1,8 +1,8 @@
 use super::*;
 use crate::measure::Summary;
 use crate::record::{
-    Bottleneck, Environment, FailedBy, LoadRecord, RoundRecord, RunRecord, SCHEMA, TargetRecord,
-    ThresholdRecord, Verdict, VerdictKind,
+    Bottleneck, Environment, FailedBy, Judgement, LoadRecord, RoundRecord, RunRecord, SCHEMA,
+    TargetRecord, ThresholdRecord, Verdict, VerdictKind,
 };
 
 fn target(name: &str, rates: &[f64]) -> TargetRecord {

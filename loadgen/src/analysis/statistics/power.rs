@@ -53,9 +53,9 @@ fn least_rounds(enough: impl Fn(u32) -> bool) -> Option<u32> {
 }
 
 /// Returns the number of further rounds after which the confidence interval of the sample's mean
-/// at this level excludes `bound` with a probability of 90 %, if the mean stays as measured; at least
-/// 1. `None` if more than 1,000 rounds are needed in all, or for a sample of one round. The function
-/// assumes the same noise as [`rounds_needed`].
+/// at this level excludes `bound` with a probability of 90 %, if the mean stays as measured: one at
+/// least. `None` if more than 1,000 rounds are needed in all, or for a sample of one round. The
+/// function assumes the same noise as [`rounds_needed`].
 #[must_use]
 pub fn rounds_to_exclude(sample: &Sample, bound: f64, level: f64) -> Option<u32> {
     let noise = upper_deviation(sample)?;

@@ -101,15 +101,16 @@ fn mean_series(series: &[Vec<f64>]) -> Vec<f64> {
 fn over_rounds(figure: Figure, starts: &[Vec<f64>]) -> Option<Unsteady> {
     let series: Vec<&[f64]> = starts.iter().map(Vec::as_slice).collect();
     let most = Beginning::of(&series)?;
-    let settled = Beginning::settled(&series);
-    let Beginning { seconds, difference } = settled.unwrap_or(most);
+    let settles_after_s = Beginning::settled(&series);
+    // All that is cut off, unless its parts differ from the rest in opposite directions.
+    let whole = settles_after_s.and_then(|seconds| Beginning::at(&series, seconds));
+    let Beginning { seconds, difference } = whole.filter(Beginning::is_great).unwrap_or(most);
     let percent = |logarithm: f64| logarithm.exp_m1() * 100.0;
     let change = Change::OverRounds {
         seconds,
         percent: percent(difference.mean),
         confidence_95_percent: difference.confidence_95()?.map(percent),
     };
-    let settles_after_s = settled.map(|beginning| beginning.seconds);
     Some(Unsteady { figure, change, settles_after_s })
 }
 

@@ -39,16 +39,22 @@ impl Beginning {
         lengths.push(half);
         let level = LEVEL / FIGURES / lengths.len() as f64;
         let tested = lengths.into_iter().filter_map(|seconds| {
-            let beginning = Self::at(rounds, length, seconds)?;
-            let is_great = beginning.difference.mean.exp_m1().abs() > LEAST;
-            Some((beginning.difference.p_value().filter(|_| is_great)?, beginning))
+            let beginning = Self::at(rounds, seconds).filter(Self::is_great)?;
+            Some((beginning.difference.p_value()?, beginning))
         });
         let (p_value, most) = tested.min_by(|a, b| a.0.total_cmp(&b.0))?;
         (p_value < level).then_some(most)
     }
 
-    /// Compares the first seconds of rounds of this length with the rest.
-    fn at(rounds: &[&[f64]], length: usize, seconds: usize) -> Option<Self> {
+    /// Returns whether the difference is more than [`LEAST`], and its 95 % interval excludes zero.
+    pub(super) fn is_great(&self) -> bool {
+        let excludes_zero = self.difference.p_value().is_some_and(|p| p < LEVEL);
+        self.difference.mean.exp_m1().abs() > LEAST && excludes_zero
+    }
+
+    /// Compares the first seconds of rounds with the rest.
+    pub(super) fn at(rounds: &[&[f64]], seconds: usize) -> Option<Self> {
+        let length = rounds.iter().map(|round| round.len()).min()?;
         let difference = |round: &&[f64]| {
             let (beginning, rest) = round[..length].split_at(seconds);
             mean(beginning) - mean(rest)
@@ -57,9 +63,9 @@ impl Beginning {
         Some(Self { seconds, difference })
     }
 
-    /// Returns the whole beginning after which rounds show no further difference: beginnings are cut
+    /// Returns the number of seconds after which rounds show no further difference: beginnings are cut
     /// off until none differs. `None` if the rest is too short to tell.
-    pub(super) fn settled(rounds: &[&[f64]]) -> Option<Self> {
+    pub(super) fn settled(rounds: &[&[f64]]) -> Option<usize> {
         let length = rounds.iter().map(|round| round.len()).min()?;
         let mut cut = 0;
         while let Some(beginning) =
@@ -67,7 +73,7 @@ impl Beginning {
         {
             cut += beginning.seconds;
         }
-        (length - cut >= FEWEST_SECONDS).then(|| Self::at(rounds, length, cut))?
+        (length - cut >= FEWEST_SECONDS).then_some(cut)
     }
 }
 

@@ -38,7 +38,7 @@ fn rates(round: &RoundRecord, ramp_up_s: f64) -> Option<Vec<f64>> {
 /// Returns the CPU time of the target per expected response, in µs, between each two samples of the
 /// CPU time.
 fn cpu_us_per_request(round: &RoundRecord, ramp_up_s: f64) -> Option<Vec<f64>> {
-    /// Shortest time between two samples, in s: a shorter one counts few ticks of CPU time.
+    /// Shortest time between two samples, in s: in a shorter one, a single disturbance is much of it.
     const SHORTEST_S: f64 = 0.5;
     let samples = &round.resources.get("target")?.samples;
     let mut before = 0.0;

@@ -50,6 +50,20 @@ fn a_slow_beginning_of_all_rounds_is_a_warm_up() {
     assert_eq!(of(&rounds[1..]), None, "four short rounds");
 }
 
+/// A beginning whose parts cancel out is told by the part that differs most certainly.
+#[test]
+fn a_beginning_that_falls_and_rises_has_a_difference() {
+    let rounds: Vec<RoundRecord> = [900, 905, 895, 902, 898]
+        .map(|first| round(&[first, 2_000 - first, 1_001, 999, 1_000, 1_002, 998, 1_000]))
+        .into();
+    let unsteady = of(&rounds).unwrap();
+    let Change::OverRounds { seconds: 1, percent, .. } = unsteady.change else {
+        panic!("{unsteady:?}")
+    };
+    assert!((-11.5..-11.0).contains(&percent), "{percent}");
+    assert!(unsteady.settles_after_s >= Some(2), "{unsteady:?}");
+}
+
 #[test]
 fn the_slices_of_a_start_count_once() {
     let slow = [50, 52, 49, 51, 50, 52, 49, 51, 50, 52]

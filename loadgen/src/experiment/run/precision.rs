@@ -46,8 +46,10 @@ impl Precision {
             let record = run.record(&measured, site, session.lab(), false);
             let Some(needed) = Needed::of(&record, self.percent) else { return measured };
             let allowed = self.allowed(to, measured.took);
-            let next = self.next(needed.rounds, run).min(allowed);
-            if needed.rounds <= to || next <= to {
+            // Some rounds may not count.
+            let more = needed.rounds.saturating_sub(needed.measured);
+            let next = self.next(to + more, run).min(allowed);
+            if more == 0 || next <= to {
                 return measured;
             }
             let each = measured.took / to;
@@ -77,14 +79,14 @@ impl Precision {
     fn plan(&self, needed: &Needed, rounds: u32, next: u32, each: Duration) -> String {
         let widest = needed.widest_percent;
         let length = duration(each * (next - rounds));
-        let limited = match next < needed.rounds {
+        let limited = match next - rounds < needed.rounds.saturating_sub(needed.measured) {
             true => format!(" ({} would be needed)", counted(needed.rounds.into(), "round")),
             false => String::new(),
         };
         let more = counted((next - rounds).into(), "more round");
         format!(
             "the widest interval is ±{widest:.1} % after {}: {more} for ±{} %{limited}, about {length}",
-            counted(rounds.into(), "round"),
+            counted(needed.measured.into(), "round"),
             self.percent
         )
     }
@@ -94,6 +96,7 @@ impl Precision {
         let needed = Needed::of(record, self.percent);
         PrecisionRecord {
             percent: self.percent,
+            rounds_measured: needed.map(|needed| needed.measured),
             reached_percent: needed.map(|needed| needed.widest_percent),
             rounds_needed: needed.map(|needed| needed.rounds),
             rounds_max: self.rounds_max,
@@ -119,7 +122,7 @@ mod tests {
     #[test]
     fn the_plan_says_what_is_needed_and_what_is_allowed() {
         let precision = Precision { percent: 3.0, rounds_max: 100, time_max: None };
-        let needed = Needed { rounds: 34, widest_percent: 5.62 };
+        let needed = Needed { rounds: 34, measured: 10, widest_percent: 5.62 };
         let each = Duration::from_secs(5);
         assert_eq!(
             precision.plan(&needed, 10, 34, each),

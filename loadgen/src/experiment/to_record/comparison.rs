@@ -33,7 +33,9 @@ pub(super) fn of(
         Model::Closed => compared,
         Model::Open(_) => compared
             .by_speed(&each(&ranked, |rounds| speeds(rounds, load)))
-            .with_cpu(&each(&ranked, |rounds| requests_per_cpu_s(rounds, load))),
+            .with_cpu(&each(&ranked, |rounds| {
+                requests_per_cpu_s(rounds, load).unwrap_or_default()
+            })),
     }
     .with_latencies(&each(&ranked, |rounds| by_percentile(rounds, load)));
     comparison.unranked.extend(bound.into_iter().map(|target| target.name.clone()));

@@ -24,8 +24,8 @@ const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Observed {
     /// Resource usage under the name of each [`Watched`] value. If a process ends within the
-    /// window, the process's CPU time after the last sample is missing; the last sample is at most
-    /// one second before the end. CPU time per request is not known here.
+    /// window, its CPU time after the last sample, at most one second, counts only on Linux, and only if
+    /// its parent is watched and has waited for it. CPU time per request is not known here.
     pub services: BTreeMap<String, ResourceRecord>,
     /// Resource usage of each replica of the target, in the order of the replicas; empty without
     /// replicas. `services` has their sum.
@@ -274,7 +274,7 @@ impl Samples {
             }
         }
         let all = self.seen.values_mut().chain(self.replicas.values_mut());
-        all.for_each(|seen| seen.cpu_ms.push(seen.used_ms().sum()));
+        all.for_each(|seen| seen.cpu_ns.push(seen.all_used_ns()));
         if !alone {
             self.programs.look_at(&self.system, self.taken);
         }

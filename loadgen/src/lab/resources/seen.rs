@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use sysinfo::{Pid, System};
 
 use super::{Scope, Watched};
+use crate::lab::cpu_time;
 use crate::lab::podman::{Cgroup, Usage};
 use crate::lab::schedstat::{self, Scheduled};
 use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
@@ -19,18 +20,22 @@ type Thread = (Process, u32);
 /// Measured values of the processes that are watched under one name.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
-    /// CPU time of each process in ms: at the start of the measurement, and when the process was
-    /// last sampled. The first value is 0 for a process that started later.
-    cpu: HashMap<Process, (u64, u64)>,
+    /// CPU time of each process.
+    cpu: HashMap<Process, CpuTime>,
+    /// CPU time of the ended children of each process, in ns: at the start of the measurement, and when
+    /// the process was last sampled. The first value is 0 for a process that started later.
+    of_ended: HashMap<Process, (u64, u64)>,
+    /// Number of the newest sample.
+    newest: usize,
     /// Scheduling statistics of each thread: at the start of the measurement, and when the thread
     /// was last sampled.
     threads: HashMap<Thread, (Scheduled, Scheduled)>,
     /// Memory at each sample, in bytes: the resident memory of all processes, or the memory of the
     /// container's control group.
     pub rss: Vec<u64>,
-    /// CPU time of all processes from the start of the measurement to each sample, in ms. Includes
+    /// CPU time of all processes from the start of the measurement to each sample, in ns. Includes
     /// processes that have ended.
-    pub cpu_ms: Vec<u64>,
+    pub cpu_ns: Vec<u64>,
     /// Number of open files at each sample; empty if the system does not report the number.
     files: Vec<u64>,
     /// Most files that one process had open at a sample, in % of the process's limit.
@@ -40,6 +45,17 @@ pub(super) struct Seen {
     groups: HashMap<u32, (Usage, Usage)>,
 }
 
+/// CPU time of a process, in ns.
+#[derive(Debug, Clone, Copy, Default)]
+struct CpuTime {
+    /// At the start of the measurement; 0 for a process that started later.
+    before: u64,
+    /// When the process was last sampled.
+    last: u64,
+    /// Number of the sample in which the process was last seen.
+    seen_at: usize,
+}
+
 /// Adds a value to the sample with this number. Processes that are watched under the same name
 /// share each sample.
 fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
@@ -47,12 +63,8 @@ fn add_at(samples: &mut Vec<u64>, number: usize, value: u64) {
     samples[number] += value;
 }
 
-/// Greatest difference between a process's CPU time by the system's clock ticks of 10 ms, and the sum
-/// over its threads: a tick at either end.
-const RESOLUTION_NS: u64 = 20_000_000;
-
-/// Shortest interval between two samples for which a CPU usage is computed, because CPU times have
-/// a resolution of 10 ms.
+/// Shortest interval between two samples for which a CPU usage is computed, because the CPU times of
+/// ended children have a resolution of 10 ms.
 const SHORTEST: Duration = Duration::from_millis(500);
 
 fn tenths(value: f64) -> f64 {
@@ -62,17 +74,28 @@ fn tenths(value: f64) -> f64 {
 impl Seen {
     /// Adds a sample of these processes, the sample of this number from 0.
     pub(super) fn look_at(&mut self, watched: &Watched, system: &System, number: usize) {
+        self.newest = number;
         let (mut bytes, mut files) = (0, None);
-        for pid in members(system, watched) {
+        let members = members(system, watched);
+        // Before the members' own times: a child that ends in between is then missing in this sample,
+        // instead of counted twice.
+        if watched.scope != Scope::Alone {
+            let root = Pid::from_u32(watched.pid);
+            let parents = members.iter().copied().chain([root]);
+            parents.for_each(|pid| self.look_at_ended_children(pid, system, number));
+        }
+        for pid in members {
             let Some(process) = system.process(pid) else {
                 continue;
             };
-            let cpu = process.accumulated_cpu_time();
+            let coarse = process.accumulated_cpu_time().saturating_mul(1_000_000);
+            let cpu = cpu_time::own_ns(pid.as_u32()).unwrap_or(coarse);
             // CPU time from before the window does not count. All CPU time of a process that
             // started later counts.
             let before = if number == 0 { cpu } else { 0 };
             let key = (pid, process.start_time());
-            self.cpu.entry(key).or_insert((before, cpu)).1 = cpu;
+            let of = self.cpu.entry(key).or_insert(CpuTime { before, ..CpuTime::default() });
+            (of.last, of.seen_at) = (cpu, number);
             for (thread, now) in schedstat::threads(pid.as_u32()) {
                 let before = if number == 0 { now } else { Scheduled::default() };
                 self.threads.entry((key, thread)).or_insert((before, now)).1 = now;
@@ -97,21 +120,46 @@ impl Seen {
         files.into_iter().for_each(|files| add_at(&mut self.files, number, files));
     }
 
+    fn look_at_ended_children(&mut self, pid: Pid, system: &System, number: usize) {
+        let Some(process) = system.process(pid) else { return };
+        let Some(now) = cpu_time::of_ended_children_ns(pid.as_u32()) else { return };
+        let before = if number == 0 { now } else { 0 };
+        self.of_ended.entry((pid, process.start_time())).or_insert((before, now)).1 = now;
+    }
+
     /// Returns the processes.
     pub(super) fn pids(&self) -> impl Iterator<Item = Pid> {
         self.cpu.keys().map(|(pid, _)| *pid)
     }
 
-    /// CPU time that each process used during the measurement, in ms.
-    pub(super) fn used_ms(&self) -> impl Iterator<Item = u64> + Clone {
-        self.cpu.values().map(|(first, last)| last.saturating_sub(*first))
+    /// CPU time that each process used during the measurement until it was last sampled, in ns.
+    fn used_ns(&self) -> impl Iterator<Item = u64> + Clone {
+        self.cpu.values().map(|of| of.last.saturating_sub(of.before))
+    }
+
+    /// CPU time during the measurement that no sample saw, in ns: that of processes after they were last
+    /// sampled, and of processes that started and ended between two samples. It is known only of children
+    /// for which a parent has waited, with a resolution of 10 ms.
+    fn unseen_ns(&self) -> u64 {
+        let is_here =
+            |process: &Process| self.cpu.get(process).is_none_or(|of| of.seen_at == self.newest);
+        // The time of a parent that has ended itself is part of its own parent's.
+        let here = self.of_ended.iter().filter(|(process, _)| is_here(process));
+        let ended: u64 = here.map(|(_, (first, last))| last.saturating_sub(*first)).sum();
+        let gone = self.cpu.values().filter(|of| of.seen_at < self.newest);
+        ended.saturating_sub(gone.map(|of| of.last).sum())
+    }
+
+    /// CPU time of all processes during the measurement, in ns.
+    pub(super) fn all_used_ns(&self) -> u64 {
+        self.used_ns().sum::<u64>() + self.unseen_ns()
     }
 
     /// Returns the CPU usage and the memory at each sample. `at` holds the times of the samples.
     /// Omits a sample that is less than 0.5 s after the previous sample, as the last sample may be.
     pub(super) fn samples(&self, at: &[Instant]) -> ResourceSamples {
         let mut samples = ResourceSamples::default();
-        for i in 1..at.len().min(self.cpu_ms.len()).min(self.rss.len()) {
+        for i in 1..at.len().min(self.cpu_ns.len()).min(self.rss.len()) {
             let Some(cpu_percent) = self.cpu_percent(at, i) else { continue };
             samples.at_s.push(tenths((at[i] - at[0]).as_secs_f64()));
             samples.cpu_percent.push(cpu_percent);
@@ -124,30 +172,15 @@ impl Seen {
     /// less than 0.5 s lies between the samples.
     pub(super) fn cpu_percent(&self, at: &[Instant], i: usize) -> Option<f64> {
         let since = *at.get(i)? - *at.get(i.checked_sub(1)?)?;
-        let used_ms = self.cpu_ms.get(i)?.saturating_sub(*self.cpu_ms.get(i - 1)?);
-        (since >= SHORTEST).then(|| tenths(used_ms as f64 / since.as_secs_f64() / 10.0))
-    }
-
-    /// CPU time that each process used during the measurement, in ns.
-    fn used_ns(&self) -> impl Iterator<Item = u64> {
-        let mut by_threads: HashMap<Process, u64> = HashMap::new();
-        for ((process, _), (first, last)) in &self.threads {
-            *by_threads.entry(*process).or_default() += last.ran.saturating_sub(first.ran);
-        }
-        self.cpu.iter().map(move |(process, (first, last))| {
-            let coarse = last.saturating_sub(*first) * 1_000_000;
-            // Without threads that ended, their sum is the same time, but finer.
-            let fine = by_threads.get(process).copied();
-            fine.filter(|fine| fine.abs_diff(coarse) <= RESOLUTION_NS).unwrap_or(coarse)
-        })
+        let used_ns = self.cpu_ns.get(i)?.saturating_sub(*self.cpu_ns.get(i - 1)?);
+        (since >= SHORTEST).then(|| tenths(used_ns as f64 / since.as_secs_f64() / 1e7))
     }
 
     pub(super) fn usage(&self, elapsed: Duration) -> ResourceRecord {
         let share = |ns: u64| 100.0 * ns as f64 / elapsed.as_nanos().max(1) as f64;
-        let cpu_ns: Vec<u64> = self.used_ns().collect();
-        let mut processes_percent: Vec<f64> = cpu_ns.iter().copied().map(share).collect();
+        let mut processes_percent: Vec<f64> = self.used_ns().map(share).collect();
         processes_percent.sort_by(|a, b| b.total_cmp(a));
-        let cpu_ns: u64 = cpu_ns.iter().sum();
+        let cpu_ns = self.all_used_ns();
         let since = |(first, last): &(Scheduled, Scheduled)| Scheduled {
             ran: last.ran.saturating_sub(first.ran),
             waited: last.waited.saturating_sub(first.waited),

@@ -58,6 +58,24 @@ fn a_tree_counts_ended_processes_but_not_its_root() {
     assert!(cpu_percent[0] > *cpu_percent.last().unwrap(), "{usage:?}");
 }
 
+/// Processes that end between two samples count, by what their parent knows of them.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_tree_counts_processes_that_no_sample_saw() {
+    let work = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done";
+    let script = format!("sleep 0.2; for n in 1 2 3; do sh -c '{work}'; done; sleep 9");
+    let mut shell = std::process::Command::new("sh").args(["-c", &script]).spawn().unwrap();
+    let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
+    std::thread::sleep(Duration::from_millis(2500));
+    let usage = window.close().services.remove("tree").unwrap();
+    let ended = crate::lab::cpu_time::of_ended_children_ns(shell.id()).unwrap();
+    shell.kill().unwrap();
+    shell.wait().unwrap();
+    let ended = Duration::from_nanos(ended).as_secs_f64();
+    // The shell's `sleep` that still runs has used next to nothing.
+    assert!(ended > 0.02 && (usage.cpu_s - ended).abs() < 0.02, "{ended} {usage:?}");
+}
+
 #[test]
 fn cpu_usage_is_reported_each_second_until_the_window_closes() {
     let (tell, told) = mpsc::channel();

@@ -62,7 +62,7 @@ pub fn junit_of_comparison(record: &RunsRecord) -> String {
     xml(scenario, &suites)
 }
 
-/// Returns the test whether a target lost more than is accepted, if it was judged.
+/// Returns the test whether a target lost more than is accepted; nothing without a gate.
 fn accepted<'a>(gate: Option<&'a GateRecord>, target: &'a str) -> impl Iterator<Item = Case> + 'a {
     gate.into_iter().flat_map(move |gate| {
         let of_target = gate.judged.iter().filter(move |one| one.target == target);

@@ -141,6 +141,18 @@ pub(crate) fn warnings(record: &RunsRecord) -> Vec<String> {
              loadgen saved at least one of them"
         )
     });
-    let all = [INTERLEAVED.to_owned()].into_iter().chain(unknown).chain(unlike).chain(verdicts);
+    let in_stages = record.runs.iter().filter(|run| run.in_stages).map(|run| {
+        format!(
+            "{} was measured until its intervals were narrow (--precision), for which the test between runs \
+             does not allow: it claims a difference too often",
+            run.name
+        )
+    });
+    let all = [INTERLEAVED.to_owned()]
+        .into_iter()
+        .chain(in_stages)
+        .chain(unknown)
+        .chain(unlike)
+        .chain(verdicts);
     all.chain(cut).chain(absent).collect()
 }

@@ -1,14 +1,20 @@
 //! Describes duets, in which two targets were loaded at the same time on the same CPUs.
 
 use super::pair::{of_cpu, sentence};
-use crate::record::{Comparison, DuetPair, DuetRecord, RunRecord};
+use crate::record::{Comparison, DuetPair, DuetRecord, Pair, RunRecord};
 
 /// Compares the first target with each other one: by rate, or says why not, and by CPU time.
 pub(super) fn of_duets(duet: &DuetRecord, comparison: &Comparison) -> Vec<String> {
     let of_pair = |pair: &DuetPair| {
         let (base, other) = (duet.base.as_str(), pair.other.as_str());
         let rates = match (pair.rates_not_compared, comparison.pair(base, other)) {
-            (None, Some(by_rate)) => sentence(by_rate, comparison),
+            (None, Some(by_rate)) => {
+                let said = sentence(by_rate, comparison);
+                match share_of_difference(by_rate, pair) {
+                    Some(percent) => format!("{said}, with {percent:.1} % more CPU time"),
+                    None => said,
+                }
+            }
             (why, _) => {
                 let why = why.map(|why| format!(": {why}")).unwrap_or_default();
                 format!("requests/s of {base} and {other} are not compared{why}")
@@ -18,6 +24,15 @@ pub(super) fn of_duets(duet: &DuetRecord, comparison: &Comparison) -> Vec<String
         std::iter::once(rates).chain(cpu).collect::<Vec<_>>()
     };
     duet.pairs.iter().flat_map(of_pair).collect()
+}
+
+/// Returns how much more CPU time the better target of a pair got, in %, if that alone may be the
+/// difference that is shown between the rates.
+fn share_of_difference(by_rate: &Pair, pair: &DuetPair) -> Option<f64> {
+    let ratio = pair.cpu_time_ratio?;
+    let share = if by_rate.better == pair.other { ratio } else { 1.0 / ratio };
+    let [low, _] = by_rate.confidence_95?;
+    (by_rate.shown && low <= share).then_some((share - 1.0) * 100.0)
 }
 
 /// Says what rates and latencies of duets are not; `None` without duets.

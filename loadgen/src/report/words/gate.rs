@@ -22,7 +22,9 @@ pub(crate) fn judged(gate: &GateRecord, one: &Judged) -> String {
         LossOf::Latency => ([loss, low, high], "median latency"),
         LossOf::CpuTime => ([loss, low, high], "CPU time per request"),
     };
-    let [change, low, high] = changes.map(|percent| format!("{percent:+.1}"));
+    // Adding zero turns -0 into 0.
+    let [change, low, high] =
+        changes.map(|percent| format!("{:+.1}", (percent * 10.0).round() / 10.0 + 0.0));
     let does = format!("{target} has {change} % {what} ({low} to {high} %) compared with {base}");
     match one.judgement {
         Judgement::Slower => format!("regression: {does}; a loss of {limit} % is accepted"),
@@ -70,6 +72,19 @@ mod tests {
             "no regression: new has +1.0 % CPU time per request (-0.5 to +2.6 %) compared with old; a \
              loss of 2.5 % is accepted"
         );
+    }
+
+    #[test]
+    fn no_change_has_no_minus() {
+        let one = Judged {
+            loss_percent: Some(0.04),
+            ..Judged::unjudged("new", LossOf::Rate, String::new())
+        };
+        let one = Judged { confidence_percent: Some([-0.04, 0.0]), ..one };
+        let one = Judged { judgement: Judgement::NotSlower, ..one };
+        let gate = GateRecord { base: "old".to_owned(), limit_percent: 5.0, judged: Vec::new() };
+        let said = judged(&gate, &one);
+        assert!(said.contains("new has +0.0 % requests/s (+0.0 to +0.0 %)"), "{said}");
     }
 
     #[test]

@@ -9,13 +9,17 @@ use crate::text::{counted, duration, precise};
 pub(super) fn precision(record: &RunRecord) -> Option<String> {
     let precision = record.precision.as_ref()?;
     let asked = precise(precision.percent);
-    let rounds = counted(record.load.rounds.into(), "round");
+    let measured = precision.rounds_measured.unwrap_or(record.load.rounds);
+    let rounds = counted(measured.into(), "round");
     let took = duration(Duration::try_from_secs_f64(precision.took_s.round()).unwrap_or_default());
     Some(match (precision.reached_percent, precision.rounds_needed) {
         (Some(reached), _) if precision.is_reached() => {
-            format!(
-                "all intervals are within ±{asked} % (±{reached:.1} %) after {rounds} in {took}"
-            )
+            let what = match record.load.targets.len() {
+                1 => "the rate is",
+                2 => "the compared ratio is",
+                _ => "all compared ratios are",
+            };
+            format!("{what} known within ±{asked} % (±{reached:.1} %) after {rounds} in {took}")
         }
         (Some(reached), Some(needed)) => format!(
             "the widest interval is ±{reached:.1} %, not ±{asked} %, after {rounds} in {took}: {} would \
