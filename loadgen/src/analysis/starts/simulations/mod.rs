@@ -167,10 +167,9 @@ fn slices_keep_the_level_and_make_the_interval_narrower() {
         simulated(1, 1_000, NEIGHBOURS, design)
     };
     let (rounds, slices) = (of(5, None), of(10, Some(5)));
-    // The standard error of 5 % of 1,000 runs is 0.7 %.
-    for found in [&rounds, &slices] {
-        assert!(found.false_claims <= 0.065, "{found:?}");
-    }
+    // The standard error of 5 % of 1,000 runs is 0.7 %. Rounds that take as long as a spell of the machine
+    // depend on each other, and claim a little more.
+    assert!(slices.false_claims <= 0.065 && rounds.false_claims <= 0.09, "{slices:?} {rounds:?}");
     assert!(slices.half_width < 0.6 * rounds.half_width, "{slices:?} {rounds:?}");
     assert!(slices.as_rounds > slices.false_claims, "{slices:?}");
 }
@@ -182,32 +181,29 @@ fn slices_keep_the_level_and_make_the_interval_narrower() {
 #[ignore = "prints a table"]
 #[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
 fn prints_the_table_of_slices() {
-    const RUNS: u32 = 2_000;
+    const RUNS: u32 = 1_000;
     let range = |values: &[f64]| {
         let low = values.iter().copied().fold(f64::INFINITY, f64::min) * 100.0;
         let high = values.iter().copied().fold(0.0, f64::max) * 100.0;
         format!("{low:.1}–{high:.1} %")
     };
-    for (what, noise) in [("neighbours", NEIGHBOURS), ("quiet", QUIET)] {
-        for seconds in [120.0, 300.0] {
-            for starts in [5, 10, 20] {
-                for slices in [None, Some(1), Some(5), Some(10), Some(20)] {
-                    let Some(design) = Design::within(seconds, starts, slices) else { continue };
-                    let all: Vec<Found> =
-                        (1..=5).map(|seed| simulated(seed, RUNS, noise, design)).collect();
-                    let of = |figure: fn(&Found) -> f64| {
-                        range(&all.iter().map(figure).collect::<Vec<_>>())
-                    };
-                    println!(
-                        "{what} {seconds} s: {starts} × {slices:?} of {:.2} s: false {}, as rounds {}, \
+    for (what, noise) in [("quiet", QUIET), ("neighbours", NEIGHBOURS)] {
+        for (seconds, starts) in [(120.0, 5), (120.0, 10), (120.0, 20), (300.0, 20)] {
+            for slices in [None, Some(1), Some(5), Some(10), Some(20)] {
+                let Some(design) = Design::within(seconds, starts, slices) else { continue };
+                let all: Vec<Found> =
+                    (1..=5).map(|seed| simulated(seed, RUNS, noise, design)).collect();
+                let of =
+                    |figure: fn(&Found) -> f64| range(&all.iter().map(figure).collect::<Vec<_>>());
+                println!(
+                    "{what} {seconds} s: {starts} × {slices:?} of {:.2} s: false {}, as rounds {}, \
                          ±{}, 5 % found {}",
-                        design.hold_s,
-                        of(|it| it.false_claims),
-                        of(|it| it.as_rounds),
-                        of(|it| it.half_width),
-                        of(|it| it.five_percent),
-                    );
-                }
+                    design.hold_s,
+                    of(|it| it.false_claims),
+                    of(|it| it.as_rounds),
+                    of(|it| it.half_width),
+                    of(|it| it.five_percent),
+                );
             }
         }
     }
