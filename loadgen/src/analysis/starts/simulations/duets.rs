@@ -1,6 +1,6 @@
 //! Simulates duets that take the same time.
 
-use super::{half_width, median};
+use super::{half_width, median, range};
 use crate::analysis::compare::compare;
 use crate::analysis::statistics::simulations::{Machine, REAL};
 
@@ -11,11 +11,11 @@ use crate::analysis::statistics::simulations::{Machine, REAL};
 /// the seconds of a round (3.1 %), which did not depend on each other: 1.8 % of 3 s, so that 0.8 % remain
 /// for the starts.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Duet {
+struct Duet {
     /// Number of starts of both targets.
-    pub(super) starts: u32,
+    starts: u32,
     /// Time for which a round holds the load, in s.
-    pub(super) hold_s: f64,
+    hold_s: f64,
 }
 
 impl Duet {
@@ -30,7 +30,7 @@ impl Duet {
 
     /// Returns the shares of runs that claim a false difference, and that find a true one of 2 %, and
     /// the median half width of the interval.
-    pub(super) fn found(self, seed: u64, runs: u32) -> [f64; 3] {
+    fn found(self, seed: u64, runs: u32) -> [f64; 3] {
         let mut random = Machine::new(seed, REAL);
         let (mut claims, mut finds, mut widths) = (0, 0, Vec::new());
         for _ in 0..runs {
@@ -62,4 +62,19 @@ fn ten_duets_of_three_seconds_are_near_the_best_of_their_time() {
     let others = [(5, 9.5), (7, 5.8), (13, 1.5), (15, 0.83)];
     let best = others.map(|(starts, hold_s)| width(starts, hold_s)).into_iter().fold(1.0, f64::min);
     assert!(default < 1.1 * best, "{default} {best}");
+}
+
+/// Prints the table of docs/explanation/comparisons.md on duets, with the command:
+///
+/// `cargo test --release --lib -- --ignored --nocapture table_of_duets`
+#[test]
+#[ignore = "prints a table"]
+#[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
+fn prints_the_table_of_duets() {
+    for (starts, hold_s) in [(5, 9.5), (7, 5.8), (10, 3.0), (13, 1.5), (15, 0.83)] {
+        let all: Vec<[f64; 3]> =
+            (1..=5).map(|seed| Duet { starts, hold_s }.found(seed, 10_000)).collect();
+        let of = |at: usize| range(&all.iter().map(|it| it[at]).collect::<Vec<_>>());
+        println!("{starts} × {hold_s} s: false {}, 2 % found {}, ±{}", of(0), of(1), of(2));
+    }
 }

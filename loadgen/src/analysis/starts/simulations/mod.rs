@@ -5,7 +5,6 @@
 mod duets;
 mod machine;
 
-use duets::Duet;
 use machine::{NEIGHBOURS, Noise, QUIET, Time};
 
 use crate::analysis::compare::compare;
@@ -174,20 +173,22 @@ fn slices_keep_the_level_and_make_the_interval_narrower() {
     assert!(slices.as_rounds > slices.false_claims, "{slices:?}");
 }
 
-/// Prints the tables of docs/explanation/comparisons.md on slices and on duets, with the command:
+/// Returns the least and the greatest of these shares.
+fn range(values: &[f64]) -> String {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min) * 100.0;
+    let high = values.iter().copied().fold(0.0, f64::max) * 100.0;
+    format!("{low:.1}–{high:.1} %")
+}
+
+/// Prints the tables of docs/explanation/comparisons.md on slices, with the command:
 ///
 /// `cargo test --release --lib -- --ignored --nocapture table_of_slices`
 #[test]
 #[ignore = "prints a table"]
 #[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
 fn prints_the_table_of_slices() {
-    const RUNS: u32 = 1_000;
-    let range = |values: &[f64]| {
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min) * 100.0;
-        let high = values.iter().copied().fold(0.0, f64::max) * 100.0;
-        format!("{low:.1}–{high:.1} %")
-    };
-    for (what, noise) in [("quiet", QUIET), ("neighbours", NEIGHBOURS)] {
+    const RUNS: u32 = 2_000;
+    for (what, noise) in [("neighbours", NEIGHBOURS), ("quiet", QUIET)] {
         for (seconds, starts) in [(120.0, 5), (120.0, 10), (120.0, 20), (300.0, 20)] {
             for slices in [None, Some(1), Some(5), Some(10), Some(20)] {
                 let Some(design) = Design::within(seconds, starts, slices) else { continue };
@@ -197,7 +198,7 @@ fn prints_the_table_of_slices() {
                     |figure: fn(&Found) -> f64| range(&all.iter().map(figure).collect::<Vec<_>>());
                 println!(
                     "{what} {seconds} s: {starts} × {slices:?} of {:.2} s: false {}, as rounds {}, \
-                         ±{}, 5 % found {}",
+                     ±{}, 5 % found {}",
                     design.hold_s,
                     of(|it| it.false_claims),
                     of(|it| it.as_rounds),
@@ -206,11 +207,5 @@ fn prints_the_table_of_slices() {
                 );
             }
         }
-    }
-    for (starts, hold_s) in [(5, 9.5), (7, 5.8), (10, 3.0), (13, 1.5), (15, 0.83)] {
-        let all: Vec<[f64; 3]> =
-            (1..=5).map(|seed| Duet { starts, hold_s }.found(seed, RUNS)).collect();
-        let of = |at: usize| range(&all.iter().map(|it| it[at]).collect::<Vec<_>>());
-        println!("duet {starts} × {hold_s} s: false {}, 2 % found {}, ±{}", of(0), of(1), of(2));
     }
 }
