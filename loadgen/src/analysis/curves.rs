@@ -109,6 +109,7 @@ fn curve(
     let observations: Vec<Observation> = own
         .iter()
         .flat_map(|(size, target)| {
+            // With slices, a round of the curve is a start.
             let by_round = rates(&target.rounds).into_iter();
             by_round.map(|(round, rate)| Observation { size: *size, round, rate })
         })

@@ -1,19 +1,20 @@
-//! Extracts the figures by which targets are compared: one figure for each whole round, by the
-//! round's number. A round is whole if it ran to its planned end under its planned load.
+//! Extracts the figures by which targets are compared: one figure for each start, by the start's
+//! number. A round is whole if it ran to its planned end under its planned load. Without slices, each
+//! whole round is a start of its own, and has the same number.
 
 use super::compare::{ByPercentile, ByRound};
 use super::offered_rate::OfferedRate;
+use super::starts::{by_start, starts};
 use crate::record::{Lack, LoadRecord, Percentile, RoundRecord};
 
-/// Returns the rate of expected answers in each whole round, in requests/s, by which targets are
-/// ranked in the closed model.
+/// Returns the rate of expected answers in each start, in requests/s, by which targets are ranked in
+/// the closed model.
 #[must_use]
 pub fn rates(rounds: &[RoundRecord]) -> ByRound {
-    let whole = rounds.iter().filter(|round| round.whole);
-    whole.map(|round| (round.round, round.total.rate_per_s)).collect()
+    by_start(rounds, |round| Some(round.total.rate_per_s)).unwrap_or_default()
 }
 
-/// Returns the speed of the answers in each round: one over the median latency in s.
+/// Returns the speed of the answers in each start: one over the median latency in s.
 ///
 /// # Errors
 ///
@@ -36,7 +37,7 @@ pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile 
     Percentile::ALL.map(|percentile| (percentile, figures(percentile))).into()
 }
 
-/// Returns the expected answers per second of the target's CPU time, for each round.
+/// Returns the expected answers per second of the target's CPU time, for each start.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> Result<B
 /// more failures, the latencies of the other requests are not those of the requested load.
 pub(super) const FAILED: f64 = 0.01;
 
-/// Returns `figure` of each whole round if all whole rounds carried the requested rate (if any)
+/// Returns `figure` of each start if all of its whole rounds carried the requested rate (if any)
 /// with few enough failures; otherwise the reason why the target has no figure to compare.
 fn at_the_rate(
     rounds: &[RoundRecord],
@@ -61,16 +62,16 @@ fn at_the_rate(
     let kept = |round: &RoundRecord| {
         OfferedRate::of(load, round.held_s).is_none_or(|asked| asked.is_kept_by(&round.total))
     };
-    let whole = || rounds.iter().filter(|round| round.whole);
-    if whole().next().is_none() {
+    let starts = starts(rounds);
+    let whole = || starts.values().flatten();
+    if starts.is_empty() {
         return Err(Lack::NoWholeRound);
     }
-    if !whole().all(kept) {
+    if !whole().all(|round| kept(round)) {
         return Err(Lack::RateNotCarried);
     }
     if whole().any(|round| round.total.error_rate_with_in_flight() > FAILED) {
         return Err(Lack::TooManyErrors);
     }
-    let figures = whole().map(|round| Some((round.round, figure(round)?)));
-    figures.collect::<Option<_>>().ok_or(Lack::TooFewAnswers)
+    by_start(rounds, figure).ok_or(Lack::TooFewAnswers)
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`compare()`], [`RunsRecord::of`](crate::record::RunsRecord::of): find the better target, within
 //!   a run and between runs, by [`statistics`].
+//!   [`by_start`] reduces slices to starts, the unit of all of them.
 //! - [`verdicts`], [`thresholds`]: the facts that a reader must know, and the bounds that had to
 //!   hold.
 //! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair;
@@ -29,6 +30,8 @@ mod precision;
 mod probe;
 mod runs;
 pub mod scaling;
+mod slices;
+mod starts;
 pub mod statistics;
 mod steady;
 pub mod steps;
@@ -53,3 +56,5 @@ pub use plateau::{Loaded, Plateau};
 pub use precision::Needed;
 pub use probe::probe_ratios;
 pub use runs::{Comparable, NotComparable};
+pub use slices::variation;
+pub use starts::{by_start, starts};

@@ -1,9 +1,9 @@
 //! Computes the mean of each latency percentile over rounds, and its confidence interval.
 
-use crate::record::{LatencyOverRounds, OverRounds};
-
-use crate::analysis::statistics::Sample;
+use super::starts::by_start;
+use super::statistics::Sample;
 use crate::measure::LatencySummary;
+use crate::record::{LatencyOverRounds, OverRounds, RoundRecord};
 
 impl OverRounds {
     /// Returns the geometric mean of the figures of several rounds, with its 95 % confidence
@@ -17,12 +17,14 @@ impl OverRounds {
 }
 
 impl LatencyOverRounds {
-    /// Returns the mean and the confidence interval of each latency percentile over these rounds.
+    /// Returns the mean and the confidence interval of each latency percentile, all steps together,
+    /// over those of these rounds that ran as planned: other rounds do not show how much rounds
+    /// differ. With slices, over starts.
     #[must_use]
-    pub fn of(rounds: &[&LatencySummary]) -> Self {
+    pub fn of(rounds: &[RoundRecord]) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {
-            let values: Option<Vec<u64>> = rounds.iter().map(|round| percentile(round)).collect();
-            OverRounds::of(values?.into_iter().map(|us| us as f64))
+            let us = |round: &RoundRecord| Some(percentile(&round.total.latency_us)? as f64);
+            OverRounds::of(by_start(rounds, us)?.into_values())
         };
         Self {
             p50: over(|round| round.p50),
@@ -36,17 +38,26 @@ impl LatencyOverRounds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::measure::Latencies;
+    use crate::measure::{Latencies, Summary};
 
-    fn round(p50: u64, p99: Option<u64>) -> LatencySummary {
-        let empty = LatencySummary::from(&Latencies::default());
-        LatencySummary { p50: Some(p50), p99, ..empty }
+    /// Returns rounds with these p50 and p99.
+    fn rounds<const N: usize>(latencies: [(u64, Option<u64>); N]) -> [RoundRecord; N] {
+        let mut number = 0;
+        latencies.map(|(p50, p99)| {
+            number += 1;
+            let empty = LatencySummary::from(&Latencies::default());
+            let latency_us = LatencySummary { p50: Some(p50), p99, ..empty };
+            let total = Summary { latency_us, ..Summary::default() };
+            RoundRecord { round: number, whole: true, total, ..RoundRecord::default() }
+        })
     }
 
     #[test]
     fn a_percentile_of_every_round_has_students_interval() {
-        let rounds = [round(1_000, Some(9_000)), round(1_020, None), round(1_040, Some(9_100))];
-        let over = LatencyOverRounds::of(&rounds.each_ref());
+        let mut rounds =
+            rounds([(1_000, Some(9_000)), (1_020, None), (1_040, Some(9_100)), (5_000, None)]);
+        rounds[3].whole = false;
+        let over = LatencyOverRounds::of(&rounds);
         // x = np.log([1000, 1020, 1040]); h = stats.t.ppf(0.975, 2) * x.std(ddof=1) / 3 ** 0.5
         // np.exp([x.mean(), x.mean() - h, x.mean() + h])
         let p50 = over.p50.unwrap();
@@ -62,7 +73,8 @@ mod tests {
 
     #[test]
     fn one_round_or_none_gives_no_interval() {
-        assert_eq!(LatencyOverRounds::of(&[&round(1_000, None)]), LatencyOverRounds::default());
+        let one = rounds([(1_000, None)]);
+        assert_eq!(LatencyOverRounds::of(&one), LatencyOverRounds::default());
         assert_eq!(LatencyOverRounds::of(&[]), LatencyOverRounds::default());
     }
 }

@@ -1,5 +1,6 @@
 //! Decides how many rounds a run needs for intervals of a given width.
 
+use super::figures::rates;
 use super::statistics::Sample;
 use crate::record::{Pair, RunRecord};
 
@@ -45,9 +46,8 @@ impl Needed {
 
 /// Restores the sample of the only target's rate from its interval.
 fn rate(interval: [f64; 2], record: &RunRecord) -> Option<Sample> {
-    let whole = record.targets.first()?.rounds.iter().filter(|round| round.whole).count();
     let first = record.comparison.as_ref()?.stages.first().copied();
-    let rounds = u32::try_from(whole).ok()?;
+    let rounds = u32::try_from(rates(&record.targets.first()?.rounds).len()).ok()?;
     let freedom = f64::from(first.map_or(rounds, |first| first.min(rounds))) - 1.0;
     Sample::of_interval(rounds, freedom, interval)
 }

@@ -168,8 +168,13 @@ pub struct RunArgs {
     /// Measure the latency with one more user, in a process of its own and with a connection of its
     /// own, beside the load. Its requests arrive at random times, at RATE requests per second, from 0.1
     /// to 1000 [default of RATE: 20]. A verdict tells where the latencies of the load differ.
-    #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations"])]
+    #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations", "slices"])]
     pub probe: Option<f64>,
+    /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at
+    /// the same time, and are loaded in turn, once in each slice: each holds the load for --duration in
+    /// all slices of a start together. --rounds is then the number of starts.
+    #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["duet", "iterations"], value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub slices: u32,
     /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet or --precision; 1
     /// for a single server at --url without --aa and --probe, and with a single number of users].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -112,6 +112,7 @@ pub(super) fn job(
         aa,
         duet,
         probe,
+        slicing: None,
         rounds,
         warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,

@@ -185,6 +185,7 @@ fn job(
         aa: false,
         duet: false,
         probe: None,
+        slicing: None,
         rounds: settings.rounds.unwrap_or(rounds),
         warmup,
         seed: settings.seed,

@@ -113,8 +113,9 @@ where
         progress.phase(&what);
     }
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
-    // A change of the load would reach only one of two contenders.
-    let can_change = E::CAN_CHANGE && !jobs.iter().any(|job| job.duet);
+    // A change of the load would reach only one of the contenders that are compared.
+    let is_together = |job: &Job| job.duet || job.slicing.is_some();
+    let can_change = E::CAN_CHANGE && !jobs.iter().any(is_together);
     let control = if can_change { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });
     let turn = tokio::select! {

@@ -25,6 +25,7 @@ mod run;
 mod runtime;
 mod schema;
 mod servers;
+mod slices;
 mod terminal_progress;
 mod tls;
 mod unused;

@@ -3,7 +3,7 @@
 use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
 use super::request::FromUrls;
-use super::{duet, gate, junit, precision, probe, request, unused};
+use super::{duet, gate, junit, precision, probe, request, slices, unused};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
@@ -41,6 +41,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         aa,
         duet,
         probe,
+        slices,
         rounds,
         precision,
         rounds_max,
@@ -56,6 +57,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     let mut job = job(scenario, running, &common, contest, remote)?;
     duet::check(&job)?;
     probe::check(&job)?;
+    slices::apply(&mut job, slices)?;
     gate::check(&job, fail_on_regression)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     if let Some((path, text)) = to_save {

@@ -1,6 +1,6 @@
 //! Saves a run to its folder during the measurement. If loadgen is killed, only the
 //! round in progress is lost; with load from other hosts, only the last second, or the
-//! last few seconds of a very long run.
+//! last few seconds of a very long run; with slices, the start in progress.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -137,7 +137,12 @@ impl Observe for Autosave<'_> {
                 }
             }
             Event::Tick(results, Some(measured)) => self.save_when_due(results, measured),
-            Event::RoundOver(SoFar::Run(_, measured), lab) => self.save(measured, None, *lab),
+            Event::RoundOver(SoFar::Run(_, measured), lab) => {
+                // Saving after each slice would take longer than many a slice.
+                if measured.rounds.last().is_none_or(MeasuredRound::ends_start) {
+                    self.save(measured, None, *lab);
+                }
+            }
             _ => {}
         }
         ControlFlow::Continue(())

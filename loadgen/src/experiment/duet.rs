@@ -118,13 +118,15 @@ impl Session<'_> {
         let name = format!("{} beside {}", begun[0].name, begun[1].name);
         self.tell(Event::RoundBegan(Begun { name: &name, ..begun[0] }));
         let [first, second] = running;
-        let services = Services { targets: vec![first, second], lab: self.lab.as_mut() };
+        let targets = vec![&mut *first, &mut *second];
+        let services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let idle = idle_memory(&services.watched(&self.generator)).await;
         let verified =
             [self.verify(begun[0], Some(first)).await?, self.verify(begun[1], Some(second)).await?];
         let answers: Vec<_> = verified[0].answers.iter().flatten().cloned().collect();
         self.calibrate(&answers).await?;
-        let mut services = Services { targets: vec![first, second], lab: self.lab.as_mut() };
+        let targets = vec![first, second];
+        let mut services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let surroundings = Surroundings { turn: self.turn.clone(), port: None };
         let watch = Watch::new(services.watched(&self.generator), &plans[0]);
         let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);

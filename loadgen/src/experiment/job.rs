@@ -6,6 +6,7 @@ use rand::TryRng;
 use rand::rngs::SysRng;
 
 use super::contender::Contender;
+use super::slicing::Slicing;
 use super::subject::{Server, Subject};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::engine::{Plan, Share};
@@ -34,6 +35,10 @@ pub struct Job {
     /// Rate of the probe, which measures the latency beside the load, in requests/s; `None` without a
     /// probe (`--probe`).
     pub probe: Option<f64>,
+    /// Slices of each start, if all contenders are up at the same time and are loaded in turn, several
+    /// times in each start (`--slices`). The scenario's duration is then that of a slice, and `rounds`
+    /// counts the starts.
+    pub slicing: Option<Slicing>,
     /// Number of rounds for each contender; the rounds of the first stage if a precision is asked for.
     pub rounds: u32,
     /// Duration of the warm-up at the start of each round, whose requests are not counted.
@@ -53,10 +58,11 @@ pub struct Job {
 
 impl Job {
     /// Returns the number of measured passes of each round: over each contender or, in a duet, over the
-    /// first together with each other one.
+    /// first together with each other one; with slices, over each contender in each slice.
     pub fn passes(&self) -> u32 {
         let contenders = u32::try_from(self.contenders.len()).unwrap_or(u32::MAX);
-        if self.duet { contenders.saturating_sub(1) } else { contenders }
+        let slices = self.slicing.map_or(1, |slicing| slicing.slices);
+        if self.duet { contenders.saturating_sub(1) } else { contenders.saturating_mul(slices) }
     }
 
     /// Returns the names of the contenders.
@@ -107,7 +113,8 @@ impl Job {
     }
 
     /// Returns the load of one round, for all processes together. `contender` is the contender's
-    /// index, and `base_url` the URL of the contender's server.
+    /// index, and `base_url` the URL of the contender's server. `round` is the number of the round;
+    /// with slices, of the slice among those of all starts.
     pub fn plan(&self, contender: usize, base_url: String, round: u32) -> Plan {
         let mut scenario = self.scenario.clone();
         if let Some(contender) = self.contenders.get(contender) {
@@ -116,7 +123,7 @@ impl Job {
         Plan {
             scenario,
             base_url,
-            warmup: self.warmup,
+            warmup: self.slicing.map_or(self.warmup, |it| it.warmup_of(round, self.warmup)),
             seed: self.seed.wrapping_add(u64::from(round)),
             first_user: 0,
             share: Share::WHOLE,

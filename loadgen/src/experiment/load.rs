@@ -57,7 +57,8 @@ impl Session<'_> {
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
         let one_request = self.job().one_request;
         let targets = running.into_iter().collect();
-        let mut services = Services { targets, lab: self.lab.as_mut() };
+        let idle = self.idle.iter_mut().flatten().collect();
+        let mut services = Services { targets, idle, lab: self.lab.as_mut() };
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
@@ -74,18 +75,22 @@ impl Session<'_> {
         before: Option<&Measured>,
         mut running: Option<&mut Target>,
     ) -> Result<Loaded, Stopped> {
-        let Begun { name, plan, .. } = round;
+        let Begun { name, plan, number, .. } = round;
         self.tell(Event::RoundBegan(round));
+        let slicing = self.job().slicing;
+        let is_later_slice = slicing.is_some_and(|it| it.place(number).number > 1);
         let targets = running.as_deref_mut().into_iter().collect();
-        let services = Services { targets, lab: self.lab.as_mut() };
-        // A search loads a target again and again: its memory is idle only before the first time.
+        let others = self.idle.iter_mut().flatten().collect();
+        let services = Services { targets, idle: others, lab: self.lab.as_mut() };
+        // A search loads a target again and again, and so do slices: its memory is idle only before the
+        // first time.
         let idle = match before {
-            Some(_) => {
+            Some(_) if !is_later_slice => {
                 let mut watched = services.watched(&self.generator);
                 watched.extend(self.probe.iter().flat_map(Probe::watched));
                 idle_memory(&watched).await
             }
-            None => BTreeMap::new(),
+            _ => BTreeMap::new(),
         };
         let Verified { counters: verified, answers, failed } =
             self.verify(round, running.as_deref_mut()).await?;
@@ -96,7 +101,8 @@ impl Session<'_> {
         let before_load = self.responses(running.as_deref()).await;
         let mut refusals = self.lab.is_none().then(Refusals::default);
         let targets = running.as_deref_mut().into_iter().collect();
-        let mut services = Services { targets, lab: self.lab.as_mut() };
+        let others = self.idle.iter_mut().flatten().collect();
+        let mut services = Services { targets, idle: others, lab: self.lab.as_mut() };
         let mut watched = services.watched(&self.generator);
         watched.extend(self.probe.iter().flat_map(Probe::watched));
         let watch = Watch::new(watched, plan);
@@ -127,7 +133,7 @@ impl Session<'_> {
             Seen::Tick => observers.tell(Event::Tick(results, before)),
         };
         let mut round_control = RoundControl::from(stop.clone());
-        if let Some(control) = &self.control {
+        if let (Some(control), None) = (&self.control, slicing) {
             round_control.changes = control.open(name, plan);
         }
         // Boxed, like the start of the probe: the futures of a cluster are large, and this one is part of

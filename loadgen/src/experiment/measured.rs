@@ -7,7 +7,7 @@ use crate::engine::Results;
 use crate::failure::Failure;
 use crate::lab::{LabError, Observed};
 use crate::measure::{Counts, Phase, PostgresActivity, Series};
-use crate::record::{BackendAloneRecord, Calibration, StoppedEarly};
+use crate::record::{BackendAloneRecord, Calibration, SliceRecord, StoppedEarly};
 
 /// Results of one round over one contender.
 #[derive(Default)]
@@ -46,6 +46,8 @@ pub struct MeasuredRound {
     pub responses: Vec<u64>,
     /// The contender that was loaded at the same time; `None` if the contender was alone.
     pub partner: Option<Partner>,
+    /// Place among the slices of a start; `None` if the round had a start of its own.
+    pub slice: Option<SliceRecord>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
     /// Error of a target or a backend that ended by itself during the round, if any.
@@ -64,6 +66,11 @@ impl MeasuredRound {
     pub fn sent(&self, phase: Phase) -> impl Iterator<Item = Counts> {
         let of_probe = self.probe.iter().flat_map(move |probe| probe.series.phase(phase));
         self.results.series.phase(phase).into_iter().chain(of_probe)
+    }
+
+    /// Returns whether the round had a start of its own, or is in the last slice of a start.
+    pub fn ends_start(&self) -> bool {
+        self.slice.is_none_or(|slice| slice.number == slice.of)
     }
 }
 

@@ -43,6 +43,8 @@ mod service_monitor;
 pub mod session;
 pub mod sharing;
 pub mod site;
+mod slices;
+pub mod slicing;
 mod stopped;
 pub mod subject;
 pub mod system;

@@ -16,11 +16,12 @@ pub fn known(job: &Job) -> Option<NoiseFloor> {
     all.remove(&place(job))
 }
 
-/// Returns the cache key of this machine. Containers and duets have separate keys, because equal
-/// servers may differ by more, or by less, in containers, and differ by less in duets.
+/// Returns the cache key of this machine. Containers, duets and slices have separate keys, because equal
+/// servers may differ by more, or by less, in containers, and differ by less in duets and in slices.
 fn place(job: &Job) -> String {
     match job.runtime {
         Runtime::Process if job.duet => format!("{} duet", cache::machine()),
+        Runtime::Process if job.slicing.is_some() => format!("{} slices", cache::machine()),
         Runtime::Process => cache::machine(),
         Runtime::Podman { .. } => format!("{} podman", cache::machine()),
     }

@@ -18,6 +18,10 @@ const NO_BACKENDS: &str = "proofs are skipped: loadgen runs no backends for a se
 const NO_PROOFS_IN_DUETS: &str =
     "proofs are skipped: in a duet, both targets write to the same backends";
 
+/// Message to the user if the scenario has proofs but contenders write to the same backends in turn.
+const NO_PROOFS_IN_SLICES: &str =
+    "proofs are skipped: with --slices, all targets write to the same backends in turn";
+
 impl Session<'_> {
     /// Starts, verifies and stops each contender once, so that one that cannot be measured is found
     /// before the others are. `turns` has the job and the index of each contender.
@@ -86,6 +90,9 @@ impl Session<'_> {
             _ if with_proofs().next().is_none() => {}
             _ if self.job().duet => self.observers.tell(Event::Note(NO_PROOFS_IN_DUETS)),
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
+            _ if self.job().slicing.is_some() => {
+                self.observers.tell(Event::Note(NO_PROOFS_IN_SLICES));
+            }
             Some(lab) => {
                 let existing = jobs.iter().map(|job| job.scenario.existing);
                 let existing = existing.max_by_key(|existing| existing.items).unwrap_or_default();

@@ -14,7 +14,7 @@ use crate::engine::Plan;
 use crate::lab::{
     CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
 };
-use crate::measure::PARTNER;
+use crate::measure::{IDLE_TARGETS, PARTNER};
 
 /// Interval between two checks whether all services still run.
 const TICK: Duration = Duration::from_millis(250);
@@ -23,6 +23,8 @@ const TICK: Duration = Duration::from_millis(250);
 pub(super) struct Services<'a> {
     /// Target under load, and its partner in a duet.
     pub targets: Vec<&'a mut Target>,
+    /// Targets that are up without load, in slices.
+    pub idle: Vec<&'a mut Target>,
     /// Lab that runs the backends.
     pub lab: Option<&'a mut Lab>,
 }
@@ -41,6 +43,11 @@ impl Services<'_> {
             let upstreams = target.upstreams().iter().flat_map(Target::services);
             watched.extend(target.balancer().into_iter().chain(upstreams).map(Watched::from));
         }
+        for target in &self.idle {
+            let upstreams = target.upstreams().iter().flat_map(Target::services);
+            let services = target.services().iter().chain(target.balancer()).chain(upstreams);
+            watched.extend(services.map(|service| Watched::from(service).named(IDLE_TARGETS)));
+        }
         let backends = self.lab.iter().flat_map(|lab| lab.backend_services());
         watched.extend(backends.map(Watched::from));
         watched
@@ -49,7 +56,8 @@ impl Services<'_> {
     /// Returns the error of a service that has ended by itself,
     /// if any. A backend that has ended is reported only once.
     pub(super) fn ended(&mut self) -> Option<LabError> {
-        let target = self.targets.iter_mut().find_map(|target| target.lost());
+        let mut targets = self.targets.iter_mut().chain(&mut self.idle);
+        let target = targets.find_map(|target| target.lost());
         target.or_else(|| self.lab.as_mut()?.lost_backends().into_iter().next())
     }
 

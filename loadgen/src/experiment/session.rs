@@ -1,4 +1,5 @@
-//! Measures rounds over targets, with only one target running at a time.
+//! Measures rounds over targets, with only one target running at a time unless a job asks for another
+//! order: see `duet.rs` and `slices.rs`.
 
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
@@ -20,7 +21,7 @@ use super::worker_losses;
 use crate::analysis::statistics::order;
 use crate::engine::{Results, TrialAnswer};
 use crate::failure::Failure;
-use crate::lab::{Lab, LabError, Layout, Turn};
+use crate::lab::{Lab, LabError, Layout, Target, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
 use crate::text::with_code;
@@ -29,6 +30,10 @@ use crate::text::with_code;
 /// target's start, verification and stop.
 pub const OVERHEAD: Duration = Duration::from_secs(2);
 
+/// Estimated duration of a slice that is not the first of its start, besides warm-up and load: the
+/// verification, the connections of the users, and the requests that are still in flight at the end.
+pub const SLICE_OVERHEAD: Duration = Duration::from_millis(150);
+
 /// An experiment in progress.
 pub struct Session<'a> {
     /// Jobs whose rounds are interleaved. Not empty.
@@ -36,6 +41,9 @@ pub struct Session<'a> {
     /// Index of the job in progress.
     current: usize,
     pub(super) lab: Option<Lab>,
+    /// Targets that are up without load, by contender; `None` for the target under load. Empty without
+    /// slices.
+    pub(super) idle: Vec<Option<Target>>,
     pub(super) generator: Generator,
     /// Process that measures beside the load, if the jobs have one, from the start of the services on.
     pub(super) probe: Option<Probe>,
@@ -68,6 +76,7 @@ impl<'a> Session<'a> {
             jobs,
             current: 0,
             lab,
+            idle: Vec::new(),
             generator: Generator::Process,
             probe: None,
             observers,
@@ -183,7 +192,7 @@ impl<'a> Session<'a> {
             .clone()
             .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
             .collect();
-        let Job { seed, on_loss, .. } = *self.job();
+        let Job { seed, slicing, .. } = *self.job();
         if *rounds.start() == 1 {
             self.try_proofs(&self.jobs[jobs.clone()]).await?;
             if self.lab.is_some() && turns.len() > 1 {
@@ -193,6 +202,9 @@ impl<'a> Session<'a> {
         if self.job().duet {
             return self.duets(rounds, &mut measured[0]).await;
         }
+        if let Some(slicing) = slicing {
+            return self.slices(rounds, slicing, &mut measured[0]).await;
+        }
         for number in rounds {
             for turn in order(turns.len(), seed, number) {
                 let (job, contender) = turns[turn];
@@ -201,23 +213,30 @@ impl<'a> Session<'a> {
                 let result = self.round(contender, number, measured).await;
                 measured.calibration = self.calibration();
                 result?;
-                self.round_over(SoFar::Run(job, measured));
-                if self.interrupt.is_cancelled() {
-                    return Err(Stopped::Interrupted);
-                }
-                if let Some(round) = measured.rounds.last()
-                    && (worker_losses::are_too_many(&round.results, on_loss, &self.generator)
-                        || self.is_degraded())
-                {
-                    return Ok(worker_losses::end(round)?);
-                }
-                measured.stopped_early = self.observers.stopped().cloned();
-                if measured.stopped_early.is_some() {
+                if self.is_over(job, measured)? {
                     return Ok(());
                 }
             }
         }
         Ok(())
+    }
+
+    /// Tells observers that a round of this job is over, and returns whether the run ends with it.
+    pub(super) fn is_over(&mut self, job: usize, measured: &mut Measured) -> Result<bool, Stopped> {
+        self.round_over(SoFar::Run(job, measured));
+        if self.interrupt.is_cancelled() {
+            return Err(Stopped::Interrupted);
+        }
+        let on_loss = self.job().on_loss;
+        if let Some(round) = measured.rounds.last()
+            && (worker_losses::are_too_many(&round.results, on_loss, &self.generator)
+                || self.is_degraded())
+        {
+            worker_losses::end(round)?;
+            return Ok(true);
+        }
+        measured.stopped_early = self.observers.stopped().cloned();
+        Ok(measured.stopped_early.is_some())
     }
 
     /// Returns the maximum rate of the generator, if known by now.

@@ -49,10 +49,26 @@ pub struct LoadRecord {
     /// without a probe, and in records of earlier versions.
     #[serde(default)]
     pub probe_per_s: Option<f64>,
-    /// Number of rounds for each target.
+    /// Number of rounds for each target; with slices, of starts, each of which has several slices.
     pub rounds: u32,
+    /// Number of slices of each start: each is one of `targets[].rounds`, and holds the load for
+    /// `duration_s`. `None` without slices, and in records of earlier versions.
+    #[serde(default)]
+    pub slices: Option<u32>,
+    /// Time at the beginning of each slice but the first of a start that is not measured, in s. The
+    /// first slice has `warmup_s`. `None` without slices.
+    #[serde(default)]
+    pub slice_warmup_s: Option<f64>,
     /// Number of worker processes; 0 where loadgen's own process made the load.
     pub workers: u32,
+}
+
+impl LoadRecord {
+    /// Returns the planned number of measured passes over each target: rounds, or slices of all starts.
+    #[must_use]
+    pub fn passes(&self) -> u32 {
+        self.rounds.saturating_mul(self.slices.unwrap_or(1))
+    }
 }
 
 /// Returns the drain, the wait for answers after a round, of earlier versions, in s. In these

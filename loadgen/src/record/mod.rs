@@ -26,6 +26,7 @@ mod runs;
 mod scaling;
 mod schedule;
 mod sent;
+mod slices;
 mod stage;
 mod system;
 mod target;
@@ -65,6 +66,7 @@ pub use runs::{
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use schedule::ScheduleRecord;
 pub use sent::{SENT_FORM, SentRecord};
+pub use slices::{SliceRecord, SlicesPair, SlicesRecord};
 pub use stage::StageResult;
 pub use system::{SharedCoreRecord, SystemRecord};
 pub use target::{ServerRecord, ServerSize, TargetRecord};

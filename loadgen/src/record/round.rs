@@ -10,6 +10,7 @@ use super::duet::PartnerRecord;
 use super::flow::FlowRecord;
 use super::load::LoadChangeRecord;
 use super::schedule::ScheduleRecord;
+use super::slices::SliceRecord;
 use super::stage::StageResult;
 use crate::measure::{
     LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
@@ -56,6 +57,10 @@ pub struct RoundRecord {
     /// and in records of earlier versions.
     #[serde(default)]
     pub probe: Option<Summary>,
+    /// Place among the slices of a start; `None` if the round had a start of its own, and in records of
+    /// earlier versions.
+    #[serde(default)]
+    pub slice: Option<SliceRecord>,
     /// Number of planned users; in the open model, the greatest number that send at the same time.
     pub users_planned: u32,
     /// Number of planned users that remained to the end of the round. The other users belonged to

@@ -16,6 +16,7 @@ use super::load::LoadRecord;
 use super::precision::PrecisionRecord;
 use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
+use super::slices::SlicesRecord;
 use super::target::TargetRecord;
 use super::threshold::ThresholdRecord;
 use super::verdict::Verdict;
@@ -57,6 +58,10 @@ pub struct RunRecord {
     /// records of earlier versions.
     #[serde(default)]
     pub duet: Option<DuetRecord>,
+    /// How much slices and starts vary; `None` for a run without slices or without two compared targets,
+    /// and in records of earlier versions.
+    #[serde(default)]
+    pub slices: Option<SlicesRecord>,
     /// Judgement of each target against the first, by `--fail-on-regression`; `None` without the option,
     /// and in records of earlier versions.
     #[serde(default)]

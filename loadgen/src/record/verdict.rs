@@ -72,6 +72,8 @@ pub enum VerdictKind {
     SlowReader,
     /// Other programs used too much CPU time on the CPUs of the test.
     Disturbed,
+    /// Targets that were up without load, in slices, used too much CPU time.
+    IdleTargetsBusy,
     /// Another loadgen measured on the same machine at the same time.
     MeasuredTogether,
     /// The hypervisor gave the CPUs to other machines.

@@ -98,10 +98,12 @@ const WRITERS: [&str; 6] = [
 
 /// Other files that name stdout or stderr: one writes a constant
 /// sentence to a log, the others are tests in separate files.
-const OTHERS: [&str; 5] = [
+const OTHERS: [&str; 7] = [
     "lab/guard.rs",
     "analysis/compare/simulations.rs",
     "analysis/scaling/simulations.rs",
+    "analysis/starts/simulations/duets.rs",
+    "analysis/starts/simulations/mod.rs",
     "analysis/statistics/simulations.rs",
     "analysis/steady/simulations.rs",
 ];

@@ -236,7 +236,7 @@ async fn a_search_can_be_ended_but_not_changed_by_keys() {
         let screen = terminal.until_it_says("requests/s planned");
         assert!(screen.contains(" at ") && !screen.contains("10 %"), "{screen}");
         terminal.press("+");
-        terminal.until_it_says("sets its own rates; nothing was changed");
+        terminal.until_it_says("is fixed; nothing was changed");
         terminal.press("C-c");
         terminal.ended(130);
     });

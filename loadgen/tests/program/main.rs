@@ -49,6 +49,7 @@ mod refs;
 mod replicas;
 mod rows;
 mod saved;
+mod slices;
 mod stages;
 mod turns;
 mod unlike;

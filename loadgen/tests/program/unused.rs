@@ -70,10 +70,15 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
         "probe",
         &[
             &["--probe", "--duet"],
+            &["--probe", "--slices=2"],
             &["--probe", "--iterations=5", URL],
             &["--probe=0", URL],
             &["-s=stages.toml", "--probe", URL],
         ],
+    ),
+    (
+        "slices",
+        &[&["--slices=2", URL], &["--slices=2", "--duet"], &["--slices=2", "--iterations=1"]],
     ),
     ("fail-fast", &[&["--fail-fast", URL]]),
     ("precision", &[&["--precision=3", "--rounds=4", URL]]),

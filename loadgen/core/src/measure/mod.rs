@@ -33,8 +33,8 @@ pub use outcome::{Ending, ErrorKind, Outcome, StreamTimes};
 pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
 pub use resources::{
-    BALANCER, ContainerRecord, LinkRecord, MachineRecord, PARTNER, PROBE, ResourceRecord,
-    ResourceSamples,
+    BALANCER, ContainerRecord, IDLE_TARGETS, LinkRecord, MachineRecord, PARTNER, PROBE,
+    ResourceRecord, ResourceSamples,
 };
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};

@@ -14,6 +14,9 @@ pub const PARTNER: &str = "duet partner";
 /// Hardly the name of a target, as `probe` could be.
 pub const PROBE: &str = "latency probe";
 
+/// Name, among services and backends, of the targets that were up without load, in slices.
+pub const IDLE_TARGETS: &str = "idle targets";
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {

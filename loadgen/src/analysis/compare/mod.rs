@@ -16,7 +16,8 @@ use crate::analysis::statistics::Sample;
 use crate::record::FEWEST_ROUNDS;
 use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
 
-/// One figure, such as a rate, for each round, by the number of the round.
+/// One figure, such as a rate, for each start, by the number of the start. Without slices, each round is
+/// a start.
 pub type ByRound = BTreeMap<u32, f64>;
 
 /// Ranks targets by their rates of expected answers, and compares all pairs of targets.

@@ -14,6 +14,7 @@ mod within;
 use self::over_rounds::{Beginning, LEAST};
 pub use self::series::Figure;
 use self::within::{Level, levels};
+use crate::analysis::starts::starts;
 use crate::record::RoundRecord;
 
 /// A figure that changed during the measurement.
@@ -76,13 +77,29 @@ impl Unsteady {
             let series: Option<Vec<(u32, Vec<f64>)>> =
                 whole.map(|it| Some((it.round, figure.of(it, ramp_up_s)?))).collect();
             let series = series?;
-            over_rounds(*figure, &series).or_else(|| within_rounds(*figure, &series))
+            let starts: Option<Vec<Vec<f64>>> = starts(rounds)
+                .into_values()
+                .map(|slices| {
+                    let all = slices.into_iter().map(|it| figure.of(it, ramp_up_s));
+                    Some(mean_series(&all.collect::<Option<Vec<_>>>()?))
+                })
+                .collect();
+            over_rounds(*figure, &starts?).or_else(|| within_rounds(*figure, &series))
         })
     }
 }
 
-fn over_rounds(figure: Figure, rounds: &[(u32, Vec<f64>)]) -> Option<Unsteady> {
-    let series: Vec<&[f64]> = rounds.iter().map(|(_, series)| series.as_slice()).collect();
+/// Returns the mean of the series of a start's slices, second by second, as long as the shortest of them.
+fn mean_series(series: &[Vec<f64>]) -> Vec<f64> {
+    let length = series.iter().map(Vec::len).min().unwrap_or_default();
+    let at = |second: usize| series.iter().map(|it| it[second]).sum::<f64>() / series.len() as f64;
+    (0..length).map(at).collect()
+}
+
+/// Compares the beginning of the rounds with the rest. With slices, `starts` has the mean of the slices
+/// of each start, which are not independent of each other.
+fn over_rounds(figure: Figure, starts: &[Vec<f64>]) -> Option<Unsteady> {
+    let series: Vec<&[f64]> = starts.iter().map(Vec::as_slice).collect();
     let most = Beginning::of(&series)?;
     let settles_after_s = Beginning::settled(&series);
     // All that is cut off, unless its parts differ from the rest in opposite directions.

@@ -43,7 +43,8 @@ fn unsteady(of: Seconds, (rounds, seconds): (usize, usize), warm_up: &[f64]) -> 
         for (_, round) in &mut series {
             round.iter_mut().zip(warm_up).for_each(|(second, slower)| *second += slower);
         }
-        over_rounds(Figure::Rate, &series)
+        let rounds: Vec<Vec<f64>> = series.iter().map(|(_, round)| round.clone()).collect();
+        over_rounds(Figure::Rate, &rounds)
             .or_else(|| within_rounds(Figure::Rate, &series))
             .is_some()
     };

@@ -1,5 +1,6 @@
 use super::*;
 use crate::measure::{ResourceRecord, ResourceSamples, SecondRecord};
+use crate::record::SliceRecord;
 
 /// Returns a round with a ramp-up of 2 s and a hold of as many seconds as there are rates.
 fn round(rates: &[u64]) -> RoundRecord {
@@ -20,8 +21,17 @@ fn round(rates: &[u64]) -> RoundRecord {
 
 const RATE: &[Figure] = &[Figure::Rate];
 
+/// Numbers rounds without a number by their place.
+fn numbered(rounds: &[RoundRecord]) -> Vec<RoundRecord> {
+    let number = |(number, round): (u32, &RoundRecord)| RoundRecord {
+        round: if round.round == 0 { number } else { round.round },
+        ..round.clone()
+    };
+    (1..).zip(rounds).map(number).collect()
+}
+
 fn of(rounds: &[RoundRecord]) -> Option<Unsteady> {
-    Unsteady::of(rounds, 2.0, RATE)
+    Unsteady::of(&numbered(rounds), 2.0, RATE)
 }
 
 #[test]
@@ -55,6 +65,21 @@ fn a_beginning_that_falls_and_rises_has_a_difference() {
 }
 
 #[test]
+fn the_slices_of_a_start_count_once() {
+    let slow = [50, 52, 49, 51, 50, 52, 49, 51, 50, 52]
+        .map(|first| round(&[first, 80, 101, 99, 100, 102, 98, 100]));
+    let sliced = |of: u32| -> Vec<RoundRecord> {
+        let slice = |(index, round): (u32, &RoundRecord)| {
+            let place = SliceRecord { start: index / of + 1, number: index % of + 1, of };
+            RoundRecord { round: index + 1, slice: Some(place), ..round.clone() }
+        };
+        (0..).zip(&slow).map(slice).collect()
+    };
+    assert!(of(&sliced(2)).is_some(), "five starts of two slices");
+    assert_eq!(of(&sliced(5)), None, "ten slices, but two starts");
+}
+
+#[test]
 fn a_change_of_two_percent_is_none() {
     let rounds = |late: u64| -> Vec<RoundRecord> {
         [0, 1, 2, 1, 0].map(|n| round(&[9_000 + n, 9_000, late, late + n, late])).into()
@@ -76,7 +101,10 @@ fn short_rounds_and_ramps_are_not_judged() {
     assert_eq!(of(&short), None);
     let level: Vec<RoundRecord> = vec![round(&[100; 6]); 5];
     assert_eq!(of(&level), None);
-    assert!(Unsteady::of(&level, 0.5, RATE).is_some(), "where the ramp was taken for the hold");
+    assert!(
+        Unsteady::of(&numbered(&level), 0.5, RATE).is_some(),
+        "where the ramp was taken for the hold"
+    );
     assert_eq!(of(&vec![round(&[0, 0, 100, 100]); 5]), None, "no responses");
 }
 

@@ -53,7 +53,7 @@ fn more_than_needed(
     });
     let more: Vec<(u64, u32, u32)> = more.collect();
     let (opened, users, needed) = more.iter().max()?;
-    let round = match record.load.rounds {
+    let round = match record.load.passes() {
         1 => String::new(),
         rounds => format!(", in {} of {rounds} rounds", more.len()),
     };

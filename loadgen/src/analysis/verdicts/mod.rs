@@ -6,6 +6,7 @@ mod collapse;
 mod concurrency;
 mod connections;
 mod containers;
+mod idle_targets;
 mod machine;
 mod probe;
 mod queue;
@@ -25,6 +26,7 @@ use self::collapse::collapse;
 use self::concurrency::littles_law;
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
+use self::idle_targets::idle_targets_busy;
 use self::machine::{data_in_memory, machine, measured_together};
 use self::probe::probe_differs;
 use self::queue::users_queue;
@@ -61,6 +63,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(bottleneck(target, &record.environment).filter(|it| explains(target, it)))
                 .chain(slow_reader(target))
                 .chain(throttled(target))
+                .chain(idle_targets_busy(target))
                 .chain(slow_worker(target))
                 .chain(littles_law(target, record))
                 .chain(connections(target, record, scenario))

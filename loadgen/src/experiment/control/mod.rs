@@ -151,7 +151,7 @@ impl Control {
 
     fn no_round(&self) -> ControlError {
         if self.is_fixed {
-            let message = "a search for capacities sets its own rates; nothing was changed";
+            let message = "the load of this run is fixed; nothing was changed";
             return ControlError::new(Exit::Failed, "fixed_load", message.to_owned(), None);
         }
         let message = "the run has no round in progress; nothing was changed";

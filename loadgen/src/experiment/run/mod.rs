@@ -13,14 +13,14 @@ use super::kind::Experiment;
 use super::measured::Measured;
 use super::noise_floor;
 use super::observe::Observe;
-use super::session::{OVERHEAD, Session};
+use super::session::{OVERHEAD, SLICE_OVERHEAD, Session};
 use super::site::Site;
 use super::subject::Subject;
 use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{GateRecord, Judgement, RunRecord, VerdictKind};
-use crate::text::{count, duration};
+use crate::text::{counted, duration};
 
 /// Most contenders whose names are announced.
 const MOST_NAMED: usize = 8;
@@ -52,8 +52,16 @@ impl Experiment for Run {
     }
 
     fn forecast(&self) -> (u32, Option<Duration>) {
-        let length = self.job.plan(0, String::new(), 1).length();
-        (self.job.rounds * self.job.passes(), length.map(|length| length + OVERHEAD))
+        let length = |number| self.job.plan(0, String::new(), number).length();
+        let each = match self.job.slicing {
+            None => length(1).map(|length| length + OVERHEAD),
+            // The mean of the slices of a start: the first has the whole warm-up.
+            Some(slicing) => length(1).zip(length(2)).map(|(first, later)| {
+                let later = (later + SLICE_OVERHEAD) * (slicing.slices - 1);
+                (OVERHEAD + first + later) / slicing.slices
+            }),
+        };
+        (self.job.rounds * self.job.passes(), each)
     }
 
     fn announcement(&self) -> Option<String> {
@@ -64,9 +72,15 @@ impl Experiment for Run {
             1..=MOST_NAMED => names.join(", "),
             several => format!("{several} contenders"),
         };
-        let rounds_of = if rounds == 1 { "round" } else { "rounds" };
+        let what = match self.job.slicing {
+            None => counted(rounds.into(), "round"),
+            Some(slicing) => {
+                let starts = counted(self.job.rounds.into(), "start");
+                format!("{starts} of {} slices each", slicing.slices)
+            }
+        };
         let time = length.map(|each| format!(", about {}", duration(each * rounds)));
-        Some(format!("{} {rounds_of} over {all}{}", count(rounds.into()), time.unwrap_or_default()))
+        Some(format!("{what} over {all}{}", time.unwrap_or_default()))
     }
 
     fn observers<'a>(

@@ -37,6 +37,8 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         duet: job.duet,
         probe_per_s: job.probe,
         rounds: measured.stages.last().copied().unwrap_or(job.rounds),
+        slices: job.slicing.map(|slicing| slicing.slices),
+        slice_warmup_s: job.slicing.map(|slicing| slicing.warmup.as_secs_f64()),
         workers: measured.workers,
     }
 }

@@ -22,7 +22,7 @@ use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
 use super::worker_losses;
-use crate::analysis::{compare_duets, curves_of_run, verdicts};
+use crate::analysis::{compare_duets, curves_of_run, variation, verdicts};
 use crate::lab::{GitRef, Lab};
 use crate::record::{Environment, GitRecord, RunRecord, SCHEMA, ServerRecord};
 
@@ -93,6 +93,7 @@ pub fn build(
         command: command_line(),
         environment: context.environment,
         sent: Some(sent(&job.scenario)),
+        slices: comparison.as_ref().and_then(|it| variation(&targets, &load, it)),
         comparison,
         duet,
         gate: None,

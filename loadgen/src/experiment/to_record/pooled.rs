@@ -57,10 +57,8 @@ pub fn pool(
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
-        latency_over_rounds_us: over_rounds(&rounds_recorded),
-        effective_samples: effective_samples(
-            &whole.iter().map(|it| answered_in(it)).collect::<Vec<_>>(),
-        ),
+        latency_over_rounds_us: LatencyOverRounds::of(&rounds_recorded),
+        effective_samples: effective_samples(&answered_by_start(&whole)),
         transport: url.map(|url| transport(&job.scenario, url)),
         url: url.cloned().unwrap_or_default(),
         server,
@@ -93,9 +91,16 @@ pub fn pool(
     (record, thresholds)
 }
 
-/// Returns the latencies of the expected responses in the hold of a round.
-fn answered_in(round: &MeasuredRound) -> Latencies {
-    together(&round.results.series.phase(Phase::Hold)).answered
+/// Returns the latencies of the expected responses in the hold of each start: of its only round, or of
+/// its slices together.
+fn answered_by_start(rounds: &[&MeasuredRound]) -> Vec<Latencies> {
+    let mut starts: BTreeMap<u32, Latencies> = BTreeMap::new();
+    for round in rounds {
+        let start = round.slice.map_or(round.number, |slice| slice.start);
+        let answered = together(&round.results.series.phase(Phase::Hold)).answered;
+        starts.entry(start).or_default().merge(&answered);
+    }
+    starts.into_values().collect()
 }
 
 /// Returns the results of the probe over these rounds, which `records` describe, and compares the
@@ -136,11 +141,4 @@ fn uncoordinated(
     }
     let interval = window.mul_f64(f64::from(users) / all.answered.len() as f64);
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
-}
-
-/// Summarizes the latencies of whole rounds, because
-/// other rounds do not show how much rounds differ.
-fn over_rounds(rounds: &[RoundRecord]) -> LatencyOverRounds {
-    let whole = rounds.iter().filter(|round| round.whole);
-    LatencyOverRounds::of(&whole.map(|round| &round.total.latency_us).collect::<Vec<_>>())
 }

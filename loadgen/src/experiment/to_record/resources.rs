@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::phases::answered;
+use crate::analysis::by_start;
 use crate::experiment::measured::{MeasuredRound, held};
 use crate::lab::cpus::available;
-use crate::measure::{ContainerRecord, PARTNER, PROBE, ResourceRecord};
+use crate::measure::{ContainerRecord, IDLE_TARGETS, PARTNER, PROBE, ResourceRecord};
 use crate::record::{Environment, OverRounds, RoundRecord};
 
 /// Shortest hold for which the CPU use of other programs is told: it is a difference of times with a
@@ -56,6 +57,7 @@ impl Answered {
             "generator" => load + by_partner,
             PARTNER => by_partner,
             PROBE => probe,
+            IDLE_TARGETS => 0,
             // Backends and balancers.
             _ => load + by_partner + probe,
         }
@@ -114,16 +116,15 @@ pub(super) fn resources<'a>(
     by_service.into_iter().map(record).collect()
 }
 
-/// Summarizes each service's CPU time per request over whole rounds. Services for which a whole
-/// round has no such value are left out.
+/// Summarizes each service's CPU time per request over whole rounds; with slices, over starts. Services
+/// for which a whole round has no such value are left out.
 pub(super) fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
-    let whole: Vec<_> = rounds.iter().filter(|round| round.whole).map(|r| &r.resources).collect();
     let over = |name: &String| {
-        let of = |round: &BTreeMap<String, ResourceRecord>| round.get(name)?.cpu_us_per_request;
-        let figures: Option<Vec<f64>> = whole.iter().map(|round| of(round)).collect();
-        Some((name.clone(), OverRounds::of(figures?)?))
+        let of = |round: &RoundRecord| round.resources.get(name)?.cpu_us_per_request;
+        Some((name.clone(), OverRounds::of(by_start(rounds, of)?.into_values())?))
     };
-    whole.first().into_iter().flat_map(|first| first.keys()).filter_map(over).collect()
+    let first = rounds.iter().find(|round| round.whole);
+    first.into_iter().flat_map(|first| first.resources.keys()).filter_map(over).collect()
 }
 
 #[cfg(test)]

@@ -94,6 +94,7 @@ pub(super) fn round_record(
             .probe
             .as_ref()
             .map(|probe| summarize(steps, &[&probe.series], Phase::Hold, probe.held()).1),
+        slice: round.slice,
         users_planned: round.users,
         users_achieved: round.users_achieved(),
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),

@@ -8,6 +8,7 @@ use super::latencies;
 use super::matrix::scaling;
 use super::pair::{is_short, of_cpu, sentence, too_few};
 use super::precision::precision;
+use super::slices::variation;
 use crate::record::{
     Comparison, FEWEST_ROUNDS, Lack, NoiseFloor, Pair, RunRecord, ServerSize, TargetRecord,
 };
@@ -47,6 +48,7 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     };
     out.extend(comparison.lacking.iter().filter_map(short));
     out.extend(precision(record));
+    out.extend(variation(record));
     out.extend(noise(record, comparison, differs));
     out
 }

@@ -21,16 +21,22 @@ pub(crate) fn headline(record: &RunRecord) -> String {
     if load.ramp_up_s > 0.0 {
         let _ = write!(text, "ramp-up {}, ", seconds(load.ramp_up_s));
     }
-    let _ = match load.rounds {
-        n if load.duet => write!(text, "{} of {length}", counted(n.into(), "duet")),
-        1 => write!(text, "one round of {length}"),
-        n => write!(text, "{n} rounds of {length}"),
+    let _ = match (load.rounds, load.slices) {
+        (n, Some(slices)) => {
+            write!(text, "{} of {slices} slices of {length}", counted(n.into(), "start"))
+        }
+        (n, None) if load.duet => write!(text, "{} of {length}", counted(n.into(), "duet")),
+        (1, None) => write!(text, "one round of {length}"),
+        (n, None) => write!(text, "{n} rounds of {length}"),
     };
     if let Some(time) = &load.think_time {
         let _ = write!(text, ", think time {time}");
     }
     if load.warmup_s > 0.0 {
         let _ = write!(text, " after {} of warm-up", seconds(load.warmup_s));
+    }
+    if let Some(s) = load.slice_warmup_s.filter(|s| *s < load.warmup_s) {
+        let _ = write!(text, " ({} in later slices)", seconds(s));
     }
     let _ = match load.workers {
         0 => Ok(()),

@@ -32,6 +32,7 @@ mod replicas;
 pub(super) mod results;
 pub(super) mod rows;
 pub(super) mod searched;
+mod slices;
 pub(super) mod stages;
 pub(super) mod streams;
 pub(super) mod thresholds;

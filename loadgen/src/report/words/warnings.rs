@@ -31,7 +31,7 @@ fn is_of_the_table(verdict: &Verdict, record: &RunRecord) -> bool {
 }
 
 fn short_rounds(record: &RunRecord) -> Option<String> {
-    let planned = record.load.rounds as usize;
+    let planned = record.load.passes() as usize;
     let measured = |name: &String| {
         record.targets.iter().find(|t| t.name == *name).map_or(0, |target| target.rounds.len())
     };

@@ -13,5 +13,6 @@ mod probe;
 mod records;
 mod run;
 mod shown;
+mod slices;
 mod stages;
 mod streams;
