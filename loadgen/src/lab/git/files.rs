@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn entries_have_any_name() {
-        let listed = b"100644 blob 12ab\ta\tb c\0120000 blob 34cd\tlink\0";
+        let listed = b"100644 blob 12ab\ta\tb c\x00120000 blob 34cd\tlink\0";
         let all = entries(listed);
         assert_eq!((all[0].path.to_str(), &*all[0].hash), (Some("a\tb c"), "12ab"));
         assert_eq!((all[1].path.to_str(), &*all[1].mode), (Some("link"), LINK));

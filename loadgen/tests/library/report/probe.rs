@@ -56,7 +56,7 @@ fn each_report_has_the_probe() {
     }
     let without = record_without();
     for report in [markdown(&without), html(&without), shown(&without)] {
-        assert!(!report.contains("robe"), "{report}");
+        assert!(!report.contains("probe of "), "{report}");
     }
 }
 
