@@ -135,7 +135,8 @@ impl Repository {
     /// Checks that no file and no folder is [left](Self::left).
     #[track_caller]
     pub fn assert_nothing_left(&self) {
-        assert_eq!(self.left(), [PathBuf::new(); 0]);
+        let left = self.left();
+        assert!(left.is_empty(), "{left:?}");
     }
 }
 
