@@ -38,6 +38,24 @@ fn measured(project: &Project, more: &[&str]) -> Finished {
 }
 
 #[test]
+fn responses_to_a_probe_count() {
+    if !has_balancer() {
+        return;
+    }
+    let numbers = ["-t=fastapi", "--replicas=2", "--users=5", "--duration=1s", "--probe=50"];
+    let finished = measured(&Project::real(), &numbers);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let round = &document["targets"][0]["rounds"][0];
+    assert!(round["probe"]["requests"].as_u64().unwrap() > 10, "{}", round["probe"]);
+    let sent: u64 = responses_of_replicas(round).iter().sum();
+    let received = &round["replicas_received"];
+    let [low, high] = ["least", "most"].map(|end| received[end].as_u64().unwrap());
+    assert!((low..=high).contains(&sent), "{sent} of {received}");
+    assert!(!kinds(&document).contains(&"replicas_miscounted"), "{:?}", document["verdicts"]);
+}
+
+#[test]
 fn each_replica_sends_as_many_responses() {
     if !has_balancer() {
         return;

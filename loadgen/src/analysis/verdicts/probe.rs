@@ -9,8 +9,9 @@ use crate::record::{
 use crate::text::milliseconds;
 
 /// Least factor between the latencies of load and probe, and least difference in µs, for a verdict;
-/// both must be exceeded. Percentiles of a few hundred samples are estimated about 2 % too low, and a
-/// process that sends rarely finds its caches cold, and must first be woken: both make less.
+/// both must be exceeded. A percentile with only ten samples beyond it is estimated too low, by 2 % for
+/// exponentially distributed latencies; and a process that sends rarely finds its caches cold, and must
+/// first be woken.
 const LEAST: (f64, f64) = (1.1, 200.0);
 
 /// Greatest number of requests of the probe, as a share of those of the load, for a verdict that the
@@ -49,9 +50,9 @@ const LONGER: &str = "the load waits for itself: in loadgen (give it more CPUs o
 fn shorter(load: &LoadRecord) -> &'static str {
     match load.arrivals.as_deref() {
         None => {
-            "in the closed model, a user finds only the requests of the other users, and sends when the \
-             server has just answered: use more users, or the open model with arrivals = \"poisson\"; or \
-             see whether the server serves its connections unequally"
+            "in the closed model, a user finds only the requests of the other users, and a stall of the \
+             server delays each user once: use more users, or the open model with arrivals = \"poisson\"; \
+             or see whether the server serves its connections unequally"
         }
         Some("Poisson") => {
             "both send at random times: see whether the server serves its connections unequally"
