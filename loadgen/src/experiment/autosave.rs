@@ -137,11 +137,11 @@ impl Observe for Autosave<'_> {
                 }
             }
             Event::Tick(results, Some(measured)) => self.save_when_due(results, measured),
-            Event::RoundOver(SoFar::Run(_, measured), lab) => {
-                // Saving after each slice would take longer than many a slice.
-                if measured.rounds.last().is_none_or(MeasuredRound::ends_start) {
-                    self.save(measured, None, *lab);
-                }
+            // Saving after each slice would take longer than many a slice.
+            Event::RoundOver(SoFar::Run(_, measured), lab)
+                if measured.rounds.last().is_none_or(MeasuredRound::ends_start) =>
+            {
+                self.save(measured, None, *lab);
             }
             _ => {}
         }
