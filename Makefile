@@ -189,7 +189,7 @@ test-podman: $(PYTHON) ## Test the lab in real containers (three minutes)
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
 	fi; $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
 
-trust: ## Compare the results of loadgen with known values (50 minutes, on an idle machine)
+trust: ## Compare the results of loadgen with known values (four hours, on an idle machine)
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
 bench: build peer-goose simulated-workers $(PYTHON) ## Measure the parts of loadgen, then loadgen and its peers

@@ -10,8 +10,8 @@ import pytest
 
 from release.names import ROOT, stem, version
 
-# Greatest size of a program, in MB. It had 20.7 MB: more than this is something large that was linked by accident.
-GREATEST_SIZE = 25
+# Greatest size of a program, in MB: more than this is something large that was linked by accident.
+GREATEST_SIZE = 30
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
