@@ -61,6 +61,11 @@ impl Failure {
         let report = miette::miette!(code = code, help = help.to_owned(), "{message}");
         Self { exit, report }
     }
+
+    /// Creates the failure of options that do not fit together, or do not fit the job.
+    pub fn conflict(message: String, help: &str) -> Self {
+        Failure::message(Exit::Usage, "conflicting_options", message, help)
+    }
 }
 
 impl From<LabError> for Failure {

@@ -6,7 +6,7 @@
 //! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
-use crate::measure::{BALANCER, ErrorKind, IDLE_TARGETS, PARTNER, PROBE, ResourceRecord};
+use crate::measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, is_behind_target};
 use crate::record::{Bottleneck, Environment, RoundRecord};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
@@ -56,8 +56,7 @@ impl Bottleneck {
             return Some(Self::Network);
         }
         target.as_ref()?;
-        let others = ["generator", "target", PARTNER, PROBE, IDLE_TARGETS];
-        let backends = round.resources.keys().filter(|name| !others.contains(&name.as_str()));
+        let backends = round.resources.keys().filter(|name| is_behind_target(name));
         let short = |name: &&String| {
             party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
         };

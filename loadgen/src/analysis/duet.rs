@@ -145,9 +145,7 @@ mod tests {
         let second = |(second, answered): (u32, &u64)| SecondRecord {
             second,
             answered: *answered,
-            errors: 0,
-            p50_us: None,
-            p99_us: None,
+            ..SecondRecord::default()
         };
         let round = |(number, (answered, cpu_s)): (u32, &(&[u64], f64))| {
             let requests: u64 = answered.iter().sum();

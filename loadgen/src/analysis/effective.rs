@@ -13,7 +13,7 @@ use crate::record::{FEWEST_ROUNDS, Percentile};
 /// would vary by the binomial distribution alone. The effective sample size is the number of requests,
 /// times the variance of the latter over that of the former, but not more than the number of requests
 /// (batch means with rounds as batches; see Geyer, "Practical Markov Chain Monte Carlo", 1992, on the
-/// size). Rounds are independent, so that it counts whatever makes the requests of a round alike,
+/// size). Rounds are independent, so that it counts everything that makes the requests of a round alike,
 /// whether they follow each other or not.
 #[must_use]
 pub fn effective_samples(rounds: &[Latencies]) -> BTreeMap<Percentile, u64> {

@@ -140,9 +140,7 @@ pub(super) fn with_backends(mut scenario: Scenario, subject: &Subject) -> Scenar
 /// in the open model, and several numbers with `--aa`.
 fn check_numbers(numbers: &Numbers, aa: bool, scenario: &Scenario) -> Result<(), Failure> {
     let Numbers { users, server_workers, replicas } = numbers;
-    let conflict = |message: &str, help: &str| {
-        Err(Failure::message(Exit::Usage, "conflicting_options", message.to_owned(), help))
-    };
+    let conflict = |message: &str, help: &str| Err(Failure::conflict(message.to_owned(), help));
     let options =
         [("--users", users), ("--server-workers", server_workers), ("--replicas", replicas)];
     for (option, numbers) in options {

@@ -2,7 +2,7 @@
 
 use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::lab::Runtime;
 use crate::scenario::Until;
 
@@ -12,10 +12,7 @@ pub(super) fn check(job: &Job) -> Result<(), Failure> {
     if !job.duet {
         return Ok(());
     }
-    let refused = |what: &str, help: &str| {
-        let message = format!("--duet {what}");
-        Err(Failure::message(Exit::Usage, "conflicting_options", message, help))
-    };
+    let refused = |what: &str, help: &str| Err(Failure::conflict(format!("--duet {what}"), help));
     let are_replicas = |contender| job.replicas(contender).is_some();
     if job.remote.is_some() {
         return refused(

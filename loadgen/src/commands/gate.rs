@@ -1,7 +1,7 @@
 //! Checks whether a job can be judged by `--fail-on-regression`.
 
 use crate::experiment::job::Job;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 
 /// Returns an error if a job has no two targets to compare, or several numbers of server workers or
 /// users, which are no versions of one server.
@@ -10,8 +10,7 @@ pub(super) fn check(job: &Job, fail_on_regression: Option<f64>) -> Result<(), Fa
         return Ok(());
     }
     let refused = |what: &str, help: &str| {
-        let message = format!("--fail-on-regression {what}");
-        Err(Failure::message(Exit::Usage, "conflicting_options", message, help))
+        Err(Failure::conflict(format!("--fail-on-regression {what}"), help))
     };
     if job.contenders.len() < 2 {
         return refused(

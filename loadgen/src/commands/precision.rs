@@ -1,6 +1,6 @@
 //! Checks the number of rounds of a run with a precision.
 
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::record::FEWEST_ROUNDS;
 
 /// Number of rounds of the first stage, unless the command line has another number. Fewer show their
@@ -18,9 +18,7 @@ pub(super) fn first_stage(
         return Ok(rounds);
     }
     let first = rounds.unwrap_or(FIRST_STAGE.min(rounds_max));
-    let refused = |message: String, help: &str| {
-        Err(Failure::message(Exit::Usage, "conflicting_options", message, help))
-    };
+    let refused = |message: String, help: &str| Err(Failure::conflict(message, help));
     if first < FEWEST_ROUNDS {
         let message =
             format!("--precision needs at least {FEWEST_ROUNDS} rounds in its first stage");

@@ -1,7 +1,7 @@
 //! Checks whether a probe can measure beside the load of a job.
 
 use crate::experiment::job::Job;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::scenario::{Assign, Model, Order, Until};
 
 /// Returns an error if a probe cannot measure beside the load of a job with `--probe`, or if its
@@ -12,7 +12,7 @@ pub(super) fn check(job: &Job) -> Result<(), Failure> {
     }
     let refused = |what: String, help: &str| {
         let message = format!("--probe {what}");
-        Err(Failure::message(Exit::Usage, "conflicting_options", message, help))
+        Err(Failure::conflict(message, help))
     };
     let scenario = &job.scenario;
     if job.remote.is_some() {

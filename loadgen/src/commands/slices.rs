@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::experiment::job::Job;
 use crate::experiment::slicing::Slicing;
 use crate::experiment::subject::Subject;
-use crate::failure::{Exit, Failure};
+use crate::failure::Failure;
 use crate::lab::Runtime;
 use crate::scenario::{Order, Until};
 use crate::text::duration;
@@ -20,10 +20,7 @@ pub(super) fn apply(job: &mut Job, slices: u32) -> Result<(), Failure> {
     if slices == 1 {
         return Ok(());
     }
-    let refused = |what: &str, help: &str| {
-        let message = format!("--slices {what}");
-        Err(Failure::message(Exit::Usage, "conflicting_options", message, help))
-    };
+    let refused = |what: &str, help: &str| Err(Failure::conflict(format!("--slices {what}"), help));
     if job.contenders.len() < 2 {
         return refused(
             "compares at least two targets, which are loaded in turn",

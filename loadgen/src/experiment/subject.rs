@@ -127,7 +127,7 @@ impl Subject {
         };
         if aa && n != 1 {
             let message = format!("--aa measures one target against itself, not {n}");
-            return Err(Failure::message(Exit::Usage, "conflicting_options", message, help));
+            return Err(Failure::conflict(message, help));
         }
         Ok(())
     }

@@ -186,7 +186,7 @@ fn current_folder() -> Result<PathBuf, LabError> {
 }
 
 /// Returns whether a file belongs to this user or to root. If a link leads to the file, so must the link:
-/// whoever made the link chose the folder in which programs start. A link that leads nowhere is judged by
+/// the user who made the link chose the folder in which programs start. A link that leads nowhere is judged by
 /// itself.
 pub(super) fn is_trusted(file: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();

@@ -34,7 +34,7 @@ pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
 pub use resources::{
     BALANCER, ContainerRecord, IDLE_TARGETS, LinkRecord, MachineRecord, PARTNER, PROBE,
-    ResourceRecord, ResourceSamples,
+    ResourceRecord, ResourceSamples, is_behind_target,
 };
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};

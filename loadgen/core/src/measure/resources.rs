@@ -17,6 +17,13 @@ pub const PROBE: &str = "latency probe";
 /// Name, among services and backends, of the targets that were up without load, in slices.
 pub const IDLE_TARGETS: &str = "idle targets";
 
+/// Returns whether a service of this name works for the target: a backend, an upstream, or the load
+/// balancer. The others are the target itself, loadgen, and what a run watches beside them.
+#[must_use]
+pub fn is_behind_target(service: &str) -> bool {
+    !["target", "generator", PARTNER, PROBE, IDLE_TARGETS].contains(&service)
+}
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ResourceRecord {

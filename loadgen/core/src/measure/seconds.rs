@@ -6,7 +6,7 @@ use super::counts::Counts;
 use super::latencies::Latencies;
 
 /// Results of one second of a round.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SecondRecord {
     /// Number of the second, counted from 0 at the end of the warm-up.
     pub second: u32,

@@ -145,7 +145,7 @@ fn rates_are_found_nearly_as_often_with_latencies_as_alone() {
 /// `cargo test --release --lib -- --ignored --nocapture table_of_latencies`
 #[test]
 #[ignore = "prints a table"]
-#[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
+#[expect(clippy::print_stdout, reason = "prints a table for the documentation")]
 fn prints_the_table_of_latencies() {
     for (targets, rounds) in [(2, 5), (2, 10), (2, 20), (4, 5), (4, 10), (4, 20)] {
         let size = (targets, rounds);

@@ -214,7 +214,7 @@ fn the_recommended_rounds_suffice() {
 /// `cargo test --release --lib -- --ignored --nocapture table`
 #[test]
 #[ignore = "prints a table"]
-#[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
+#[expect(clippy::print_stdout, reason = "prints a table for the documentation")]
 fn prints_the_table_of_the_documentation() {
     let normal = Noise { outliers: 0.0, ..REAL };
     let frequent = Noise { outliers: 0.05, ..REAL };

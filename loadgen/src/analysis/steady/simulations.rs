@@ -85,7 +85,7 @@ fn a_short_warm_up_is_noticed() {
 /// `cargo test --release --lib -- --ignored --nocapture table_of_steady_targets`
 #[test]
 #[ignore = "prints a table"]
-#[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
+#[expect(clippy::print_stdout, reason = "prints a table for the documentation")]
 fn prints_the_table_of_steady_targets() {
     for size in SIZES {
         let of = |correlation, warm_up: &[f64]| {

@@ -7,9 +7,7 @@ fn round(rates: &[u64]) -> RoundRecord {
     let second = |(second, answered): (u32, &u64)| SecondRecord {
         second,
         answered: *answered,
-        errors: 0,
-        p50_us: None,
-        p99_us: None,
+        ..SecondRecord::default()
     };
     RoundRecord {
         held_s: rates.len() as f64,

@@ -92,8 +92,7 @@ mod tests {
             second,
             answered: *answered,
             errors: *errors,
-            p50_us: None,
-            p99_us: None,
+            ..SecondRecord::default()
         };
         let seconds = (0..).zip(seconds).map(second).collect();
         let round = RoundRecord { round: 1, whole: true, seconds, ..RoundRecord::default() };

@@ -74,9 +74,7 @@ mod tests {
         let seconds = (0..).zip(answered).map(|(second, answered)| SecondRecord {
             second,
             answered: *answered,
-            errors: 0,
-            p50_us: None,
-            p99_us: None,
+            ..SecondRecord::default()
         });
         let latency_us = LatencySummary { max: Some(longest_us), ..LatencySummary::default() };
         let round = RoundRecord {

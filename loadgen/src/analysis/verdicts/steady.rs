@@ -74,9 +74,7 @@ mod tests {
         let second = |(second, answered): (u32, &u64)| SecondRecord {
             second,
             answered: *answered,
-            errors: 0,
-            p50_us: None,
-            p99_us: None,
+            ..SecondRecord::default()
         };
         let round = |(round, rates): (u32, &Vec<u64>)| RoundRecord {
             round,

@@ -27,7 +27,7 @@ pub(super) const MISLEADING: [&str; 8] = [
 ];
 
 /// Environment variables with which Git and SSH ask for no password on the terminal, and fail instead. SSH
-/// opens the terminal whatever its standard input is. A program in the background that reads from the terminal
+/// opens the terminal even if its standard input is another file. A program in the background that reads from the terminal
 /// is stopped, and would wait for ever.
 pub(super) const NO_PROMPTS: [(&str, &str); 3] =
     [("GIT_TERMINAL_PROMPT", "0"), ("SSH_ASKPASS", "false"), ("SSH_ASKPASS_REQUIRE", "force")];

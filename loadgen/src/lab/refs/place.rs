@@ -32,7 +32,7 @@ const LOCKED: &str = "refs-";
 /// File in the folder that loadgen holds locked while it uses the folder.
 const LOCK: &str = "lock";
 
-/// Rights to the folder: its sources may be secret, and whoever opens the lock can hold it.
+/// Rights to the folder: its sources may be secret, and every user who can open the lock can hold it.
 const OWNER_ONLY: u32 = 0o700;
 
 /// Time that the guard has to remove the folder: longer than targets have to end, because they may

@@ -251,13 +251,8 @@ mod tests {
 
     #[test]
     fn empty_seconds_count_and_the_last_counts_in_part() {
-        let second = |second, answered| SecondRecord {
-            second,
-            answered,
-            errors: 0,
-            p50_us: None,
-            p99_us: None,
-        };
+        let second =
+            |second, answered| SecondRecord { second, answered, ..SecondRecord::default() };
         let seconds = [second(0, 100), second(2, 50)];
         let rates = |length| per_second(&seconds, length, |second| second.answered);
         assert_eq!(rates(2.5), [(0, 100.0), (1, 0.0), (2, 100.0)]);

@@ -2,7 +2,7 @@
 
 use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::ranked;
-use crate::measure::{IDLE_TARGETS, PARTNER, PROBE};
+use crate::measure::is_behind_target;
 use crate::record::{RunRecord, TargetRecord};
 use crate::text::{count, lay_out, megabytes, precise, rate, wrap};
 
@@ -26,10 +26,8 @@ pub(crate) fn efficiency(record: &RunRecord) -> String {
 
 fn rows(target: &TargetRecord) -> Vec<Vec<String>> {
     let Some(own) = row(target, "target", target.name.clone()) else { return Vec::new() };
-    let others = target.resources.keys().filter(|name| {
-        !["target", "generator", PARTNER, PROBE, IDLE_TARGETS].contains(&name.as_str())
-    });
-    let backends = others.filter_map(|name| row(target, name, format!("  {name}")));
+    let behind = target.resources.keys().filter(|name| is_behind_target(name));
+    let backends = behind.filter_map(|name| row(target, name, format!("  {name}")));
     std::iter::once(own).chain(backends).collect()
 }
 

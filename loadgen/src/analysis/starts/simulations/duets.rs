@@ -69,7 +69,7 @@ fn ten_duets_of_three_seconds_are_near_the_best_of_their_time() {
 /// `cargo test --release --lib -- --ignored --nocapture table_of_duets`
 #[test]
 #[ignore = "prints a table"]
-#[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
+#[expect(clippy::print_stdout, reason = "prints a table for the documentation")]
 fn prints_the_table_of_duets() {
     for (starts, hold_s) in [(5, 9.5), (7, 5.8), (10, 3.0), (13, 1.5), (15, 0.83)] {
         let all: Vec<[f64; 3]> =

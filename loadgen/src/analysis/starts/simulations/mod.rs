@@ -188,7 +188,7 @@ fn range(values: &[f64]) -> String {
 /// `cargo test --release --lib -- --ignored --nocapture table_of_slices`
 #[test]
 #[ignore = "prints a table"]
-#[expect(clippy::print_stdout, reason = "for whoever writes the documentation")]
+#[expect(clippy::print_stdout, reason = "prints a table for the documentation")]
 fn prints_the_table_of_slices() {
     const RUNS: u32 = 2_000;
     for (what, noise) in [("neighbours", NEIGHBOURS), ("quiet", QUIET)] {
