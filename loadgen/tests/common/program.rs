@@ -138,8 +138,14 @@ pub fn shape(document: &Value, root: &str) -> String {
 }
 
 /// Fields whose content depends on the machine.
-const OF_MACHINE: [&str; 5] =
-    [".busiest_others", ".mitigations", ".numa_nodes", ".frequency_mhz", ".shared_cores"];
+const OF_MACHINE: [&str; 6] = [
+    ".busiest_others",
+    ".frequency_mhz",
+    ".fullest_link",
+    ".mitigations",
+    ".numa_nodes",
+    ".shared_cores",
+];
 
 fn collect_paths(value: &Value, path: &str, out: &mut BTreeSet<String>) {
     match value {
