@@ -9,19 +9,9 @@ pub fn copy(target: &str) -> String {
     format!("slowed-{target}")
 }
 
-/// Returns a project with the lab's targets and a copy of one, which needs about `percent` % more CPU
-/// time for each request to `/`, and the extra time in µs. A first measurement shows what the target
-/// itself needs.
-pub fn project(target: &str, percent: f64) -> (Project, f64) {
-    let measured = Project::real();
-    let name = format!("--target={target}");
-    let finished = measured.run(&["-s=direct", &name, "--duration=2s", "--format=json"]);
-    let needed = &finished.json()["targets"][0]["resources"]["target"]["cpu_us_per_request"];
-    let extra_us = needed.as_f64().unwrap() * percent / 100.0;
-    (with_copy(target, extra_us), extra_us)
-}
-
-fn with_copy(target: &str, extra_us: f64) -> Project {
+/// Returns a project with the lab's targets and a copy of one, whose processes use this share of CPU
+/// time more than they would otherwise, while they get requests to `/`.
+pub fn project(target: &str, percent: f64) -> Project {
     let manifest = fs::read_to_string(checkout().join("targets/targets.toml")).unwrap();
     let (_, from_here) = manifest.split_once(&format!("\n[{target}]\n")).unwrap();
     let table = from_here.split("\n[").next().unwrap();
@@ -29,7 +19,7 @@ fn with_copy(target: &str, extra_us: f64) -> Project {
     assert!(table.contains(&module), "{table}");
     let table = table.replace(&module, &format!("targets.slowed_{target}_app"));
     let project = Project::with_targets(&format!(
-        "{manifest}\n[{}]\nenv = {{ EXTRA_US = \"{extra_us}\" }}\n{table}\n",
+        "{manifest}\n[{}]\nenv = {{ EXTRA_PERCENT = \"{percent}\" }}\n{table}\n",
         copy(target)
     ));
     for file in fs::read_dir(checkout().join("targets")).unwrap().flatten() {
