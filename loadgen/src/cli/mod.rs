@@ -73,7 +73,7 @@ Exit codes:
     0  done
     1  failed, or a target answered no request as expected or went silent
     2  the command line or a scenario is wrong
-    3  a threshold or a proof failed
+    3  a threshold or a proof failed, or a regression is shown
     4  a target could not be started or verified, or ended by itself
     5  a worker was lost
   130  interrupted
