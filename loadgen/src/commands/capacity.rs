@@ -4,9 +4,9 @@
 //! A round is a search over one target, which is started afresh. A search is a series of trials.
 //! Each trial holds a rate and is judged like a run of one round.
 
-use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
-use super::request::FromUrls;
+use super::options::request::FromUrls;
+use super::options::{Contest, Output, job, scenario_to_run};
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::junit;
+use super::options::junit;
 use crate::analysis::Comparable;
 use crate::cli::CompareArgs;
 use crate::experiment::saved::{Record, Saved};

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::arguments::{Output, with_backends};
 use super::measure::carry_out;
-use super::runtime;
-use super::servers::servers;
-use super::unused;
+use super::options::servers::servers;
+use super::options::{Output, runtime, unused, with_backends};
 use crate::cli::{ExperimentArgs, MeasuringArgs};
 use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};

@@ -1,34 +1,23 @@
-//! Runs the subcommands, each of which has a separate file.
+//! Runs the subcommands. Each has a file or a folder of its name; `options` turns what they share of the
+//! command line into a job, and `measure` carries the job out.
 
-mod arguments;
 mod capacity;
 mod check;
 mod compare;
 mod completions;
 mod ctl;
-mod duet;
 mod experiment;
-mod gate;
 mod guard;
 mod init;
-mod junit;
 mod lab;
 mod list;
 mod man;
 mod manager;
 mod measure;
-mod precision;
-mod probe;
+mod options;
 mod report;
-mod request;
 mod run;
-mod runtime;
 mod schema;
-mod servers;
-mod slices;
-mod terminal_progress;
-mod tls;
-mod unused;
 mod worker;
 
 use std::process::ExitCode;

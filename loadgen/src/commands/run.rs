@@ -1,16 +1,17 @@
 //! `loadgen run`, the main command: measures rounds over contenders, and compares the contenders.
 
-use super::arguments::{Contest, Output, job, scenario_to_run};
 use super::measure::carry_out;
-use super::request::FromUrls;
-use super::{duet, gate, junit, precision, probe, request, slices, unused};
+use super::options::request::FromUrls;
+use super::options::{
+    Contest, Output, duet, gate, job, junit, precision, probe, request, scenario_to_run, slices,
+    unused,
+};
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
-use crate::experiment::noise_floor;
-use crate::experiment::run::Run;
 use crate::experiment::run::precision::Precision;
+use crate::experiment::run::{Run, noise_floor};
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report::{self, hlog, html};

@@ -2,14 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Command;
 
 use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::job::Job;
 use super::subject::Subject;
-use crate::lab::{Lab, Layout};
+use crate::lab::{Lab, Layout, commit_of};
 use crate::record::{Environment, FilesystemRecord, SystemRecord};
 
 /// Describes the environment of a run for the record: hardware, software versions and CPU
@@ -44,9 +43,7 @@ pub fn environment(
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
         // The user's cache may lie in a repository that is not loadgen's.
-        git_commit: home
-            .filter(|home| !home.is_embedded())
-            .and_then(|home| git_commit(home.root())),
+        git_commit: home.filter(|home| !home.is_embedded()).and_then(|home| commit_of(home.root())),
         os: System::long_os_version().unwrap_or_default(),
         kernel: System::kernel_version().unwrap_or_default(),
         cpu_model: cpus.first().map(|cpu| cpu.brand().to_owned()).unwrap_or_default(),
@@ -72,21 +69,6 @@ pub fn environment(
         limits: BTreeMap::new(),
         system: SystemRecord::default(),
     }
-}
-
-/// Returns the Git commit of the checkout at `root`, with `-dirty` appended if tracked files have
-/// uncommitted changes; `None` if Git reports no commit.
-fn git_commit(root: &Path) -> Option<String> {
-    let git = |args: &[&str]| {
-        let mut git = Command::new("git");
-        // Without it, `git status` writes to the user's index.
-        git.env("GIT_OPTIONAL_LOCKS", "0");
-        let output = git.arg("-C").arg(root).args(args).output().ok()?;
-        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
-    };
-    let commit = git(&["rev-parse", "HEAD"])?;
-    let changed = git(&["status", "--porcelain", "--untracked-files=no"])?;
-    Some(if changed.is_empty() { commit } else { format!("{commit}-dirty") })
 }
 
 fn sha256(path: &Path) -> Option<String> {

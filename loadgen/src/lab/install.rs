@@ -1,11 +1,11 @@
 //! Runs programs that install other programs, and explains their failures.
 
-use std::env;
 use std::path::Path;
 use std::time::Duration;
 
 use super::error::LabError;
 use super::home::Home;
+use super::programs::user_variables;
 use super::service::{Service, ServiceSpec};
 
 /// Environment variables that are not passed on, because these variables would make uv or Python
@@ -37,14 +37,10 @@ pub(super) async fn run_in<A: Into<std::ffi::OsString>>(
     let mut spec = ServiceSpec::new(name, argv, folder, log.to_owned());
     spec.options.grace = Duration::from_secs(2);
     // The program needs all of the user's settings for access to package registries.
-    let ours = env::vars_os()
-        .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
-    spec.env = ours.filter(|(key, _)| !MISLEADING.contains(&key.as_str())).collect();
-    spec.env
-        .push(("UV_PROJECT_ENVIRONMENT".to_owned(), home.venv().to_string_lossy().into_owned()));
-    let mut program = Service::start(&spec)?;
-    let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
-    Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(TAIL)) })
+    let ours = user_variables().filter(|(name, _)| !MISLEADING.contains(&name.as_str()));
+    let venv = home.venv().to_string_lossy().into_owned();
+    spec.env = ours.chain([("UV_PROJECT_ENVIRONMENT".to_owned(), venv)]).collect();
+    Service::carry_out(&spec, TAIL).await
 }
 
 /// Returns an error about a failed installation, with a fix for the problem that `output` reports.

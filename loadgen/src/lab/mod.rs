@@ -75,6 +75,7 @@ pub use alone::Alone;
 use build::Built;
 pub use cpus::Layout;
 pub use error::{GONE_AFTER, LabError};
+pub use git::commit_of;
 pub use git_ref::GitRef;
 pub use home::Home;
 pub use local_server::local_port;

@@ -1,12 +1,12 @@
 //! Makes targets, and the balancer of replicas, ready to start.
 
-use std::ffi::OsString;
 use std::path::Path;
 
 use super::balancer;
 use super::error::LabError;
 use super::logs::{MESSAGE_LINES, file_name};
 use super::manifest::{Fill, TargetSpec};
+use super::programs::user_variables;
 use super::refs::variables;
 use super::runner::Runner;
 use super::service::{Service, ServiceSpec};
@@ -98,13 +98,7 @@ impl Lab {
     fn user_env(&self) -> Vec<(String, String)> {
         match &self.runner {
             Runner::Process(python) => python.variables(),
-            Runner::Podman { .. } => {
-                let all = std::env::vars_os();
-                let text = |(name, value): (OsString, OsString)| {
-                    Some((name.into_string().ok()?, value.into_string().ok()?))
-                };
-                all.filter_map(text).collect()
-            }
+            Runner::Podman { .. } => user_variables().collect(),
         }
     }
 
@@ -120,9 +114,7 @@ impl Lab {
     ) -> Result<Result<(), Vec<String>>, LabError> {
         let mut spec = ServiceSpec::new(name, command, folder, log.to_owned());
         spec.env = env;
-        let mut program = Service::start(&spec)?;
-        let status = program.wait().await.map_err(LabError::io(format!("wait for {name}")))?;
-        Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(MESSAGE_LINES)) })
+        Service::carry_out(&spec, MESSAGE_LINES).await
     }
 
     /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.

@@ -12,7 +12,7 @@ use super::install::{not_installed, run};
 use super::installed;
 use super::lock::Lock;
 use super::packages::versions_in;
-use super::programs::on_path;
+use super::programs::{on_path, user_variables};
 use super::refs::variables;
 use super::uv;
 
@@ -172,11 +172,8 @@ impl Python {
         if self.home.users_venv().is_some() {
             return variables::of_target(&self.home);
         }
-        let ours = env::vars_os().filter_map(|(name, value)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        });
         let path = ("PATH".to_owned(), self.path());
-        ours.filter(|(name, _)| name != "PATH").chain([path]).collect()
+        user_variables().filter(|(name, _)| name != "PATH").chain([path]).collect()
     }
 
     /// Value of PATH on which this environment's programs come first.

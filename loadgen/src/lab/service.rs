@@ -208,6 +208,18 @@ impl Service {
         status
     }
 
+    /// Runs a program that ends by itself. If the program fails, the inner error contains the last
+    /// `lines` lines of its output.
+    pub async fn carry_out(
+        spec: &ServiceSpec,
+        lines: usize,
+    ) -> Result<Result<(), Vec<String>>, LabError> {
+        let mut program = Self::start(spec)?;
+        let status = program.wait().await;
+        let status = status.map_err(LabError::io(format!("wait for {}", spec.name)))?;
+        Ok(if status.success() { Ok(()) } else { Err(program.last_log_lines(lines)) })
+    }
+
     /// Ends the service, and returns when no process of it is left.
     pub async fn stop(mut self) -> Result<(), LabError> {
         self.pipe = None;

@@ -1,14 +1,15 @@
 //! Finds the programs that a target requires on the PATH, and their versions.
 
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::str::FromStr;
 use std::time::{Duration, Instant};
-use std::{env, fmt, thread};
+use std::{fmt, thread};
 
 use serde::{Deserialize, Serialize};
+
+use super::programs::on_path;
 
 /// Time that a program has to print its version.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -135,15 +136,6 @@ fn output(program: &Path, argument: &str) -> Option<[String; 2]> {
     child.stdout.take()?.read_to_string(&mut said[0]).ok()?;
     child.stderr.take()?.read_to_string(&mut said[1]).ok()?;
     status.success().then_some(said)
-}
-
-/// Returns the path of a program on the PATH; `None` if no folder of the PATH has the program.
-pub(super) fn on_path(tool: &str) -> Option<PathBuf> {
-    let path = env::var_os("PATH")?;
-    let is_program = |path: &PathBuf| {
-        path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
-    };
-    env::split_paths(&path).map(|folder| folder.join(tool)).find(is_program)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 mod experiment;
 mod trial;
 
-use super::tls;
+use super::options::tls;
 use crate::cli::CheckArgs;
 use crate::experiment::experiments::{self, is_experiment};
 use crate::experiment::scenarios;

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::cli::TlsArgs;
-use crate::commands::servers::base_url;
-use crate::commands::{tls, unused};
+use crate::commands::options::servers::base_url;
+use crate::commands::options::{tls, unused};
 use crate::engine::{Plan, Share, Tried, try_steps};
 use crate::experiment::job::random_seed;
 use crate::experiment::scenarios;

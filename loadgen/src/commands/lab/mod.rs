@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use comfy_table::{Table, presets};
 
-use super::runtime;
+use super::options::runtime;
 use crate::cli::{LabCommand, LabFormat, LabUpArgs};
 use crate::failure::{Exit, Failure};
 use crate::lab::service::dropped_have_ended;

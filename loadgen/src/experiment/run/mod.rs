@@ -1,17 +1,19 @@
 //! Implements the run: several rounds of the same load on each contender.
 
+mod autosave;
+mod fail_fast;
+pub mod noise_floor;
 pub mod precision;
 
 use std::time::Duration;
 
+use self::autosave::Autosave;
+use self::fail_fast::FailFast;
 use self::precision::Precision;
-use super::autosave::Autosave;
-use super::fail_fast::FailFast;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
 use super::measured::Measured;
-use super::noise_floor;
 use super::observe::Observe;
 use super::session::{OVERHEAD, SLICE_OVERHEAD, Session};
 use super::site::Site;

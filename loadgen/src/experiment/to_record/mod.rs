@@ -1,9 +1,11 @@
 //! Builds the record of a run.
 
 mod comparison;
+mod degraded;
 mod load;
 mod phases;
 mod pooled;
+mod proofs;
 mod resources;
 mod round;
 mod stages;
@@ -12,6 +14,7 @@ mod worker;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use self::degraded::degraded;
 use self::load::load;
 pub use self::pooled::pool;
 pub use self::resources::others;
@@ -21,7 +24,6 @@ use super::job::Job;
 use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
-use super::worker_losses;
 use crate::analysis::{compare_duets, curves_of_run, variation, verdicts};
 use crate::lab::{GitRef, Lab};
 use crate::record::{Environment, GitRecord, RunRecord, SCHEMA, ServerRecord};
@@ -107,7 +109,7 @@ pub fn build(
         scaling: Vec::new(),
         backend_alone: measured.backend_alone.clone(),
         verdicts: Vec::new(),
-        degraded: worker_losses::degraded(job, measured),
+        degraded: degraded(job, measured),
         stopped_early: measured.stopped_early.clone(),
         interrupted: context.interrupted,
     };

@@ -7,6 +7,7 @@ use super::phases::{
     at_stop, by_name, flows_of_phase, latencies_of_flows, of_phase, summarize, summarize_flows,
     summarize_groups,
 };
+use super::proofs::proofs;
 use super::resources::{Answered, cpu_over_rounds, resources};
 use super::round::{Conditions, round_record};
 use super::stages::stages;
@@ -17,7 +18,6 @@ use crate::engine::Results;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
 use crate::experiment::measured::MeasuredRound;
-use crate::experiment::proof::proofs;
 use crate::experiment::sent::transport;
 use crate::measure::{Counts, Latencies, LatencySummary, Phase, Series};
 use crate::record::{

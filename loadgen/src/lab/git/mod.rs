@@ -58,6 +58,18 @@ pub(super) fn bad_ref(what: String, said: &[u8], help: impl Into<String>) -> Lab
     LabError::BadRef { what, output, help: help.into() }
 }
 
+/// Returns the commit of the working tree that contains `folder`, with `-dirty` appended if tracked files have
+/// uncommitted changes; `None` if Git reports no commit.
+pub fn commit_of(folder: &Path) -> Option<String> {
+    let said = |args: &[&str]| {
+        let output = git(folder).args(args).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    };
+    let commit = said(&["rev-parse", "HEAD"])?;
+    let changed = said(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changed.is_empty() { commit } else { format!("{commit}-dirty") })
+}
+
 /// A commit, and the warnings of Git about its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Commit {

@@ -1,12 +1,12 @@
 //! Names the images that containers are made of.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
-use std::{env, fs};
 
 use super::variable;
 use crate::lab::home::Home;
+use crate::lab::programs::user_variables;
 use crate::scenario::Backend;
 
 /// Variables of compose.yaml that name the images of the Python targets, Redis and PostgreSQL, each
@@ -33,10 +33,7 @@ impl Images {
     /// compose.yaml, or the default images.
     pub fn of(home: &Home) -> Self {
         let file = fs::read_to_string(dot_env(home)).unwrap_or_default();
-        let text = |value: OsString| value.into_string().ok();
-        let environment =
-            env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?)));
-        Self::from(&file, environment.collect())
+        Self::from(&file, user_variables().collect())
     }
 
     /// Returns the images for a text of the form of `.env`, and for environment variables.

@@ -16,7 +16,6 @@ mod images;
 mod info;
 mod project;
 
-use std::env;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,6 +35,7 @@ use rand::rngs::SysRng;
 use super::Options;
 use super::error::LabError;
 use super::home::Home;
+use super::programs::user_variables;
 use super::service::Service;
 use crate::lab::install::run;
 use crate::lab::manifest::TargetSpec;
@@ -210,8 +210,7 @@ fn project_name() -> Result<String, LabError> {
 /// because podman's network program searches the PATH for iptables and not every user's PATH has
 /// these folders.
 fn inherited() -> Vec<(String, String)> {
-    let own = env::vars_os();
-    own.filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)))
+    user_variables()
         .map(|(key, value)| match key.as_str() {
             "PATH" => (key, format!("{value}:/usr/sbin:/sbin")),
             _ => (key, value),

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lab::git::{MISLEADING, NO_PROMPTS};
 use crate::lab::home::Home;
+use crate::lab::programs::user_variables;
 
 /// Variables that name the folder of loadgen, or make builds and installers write elsewhere, where the output of
 /// one ref would replace that of another.
@@ -78,18 +79,15 @@ pub fn of_git() -> Vec<(String, String)> {
     users().chain(NO_PROMPTS.map(owned)).chain(path).collect()
 }
 
-/// The user's variables, but for those that lead elsewhere. Leaves out variables that are not UTF-8.
+/// The user's variables, but for those that lead elsewhere.
 fn users() -> impl Iterator<Item = (String, String)> {
-    let text = |(name, value): (OsString, OsString)| {
-        Some((name.into_string().ok()?, value.into_string().ok()?))
-    };
     let is_kept = |name: &str| {
         let inside = INSIDE.iter().any(|(inside, _)| *inside == name);
         // The variables of npm have any case.
         let is_elsewhere = ELSEWHERE.iter().any(|other| name.eq_ignore_ascii_case(other));
         name != "PATH" && !inside && !is_elsewhere && !MISLEADING.contains(&name)
     };
-    env::vars_os().filter_map(text).filter(move |(name, _)| is_kept(name))
+    user_variables().filter(move |(name, _)| is_kept(name))
 }
 
 /// The folders of the `PATH`, but for that of the user's Python environment.

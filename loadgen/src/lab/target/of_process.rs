@@ -9,10 +9,10 @@ use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::logs::file_name;
 use crate::lab::manifest::TargetSpec;
+use crate::lab::programs::on_path;
 use crate::lab::python::Python;
 use crate::lab::service::ServiceSpec;
 use crate::lab::size::Size;
-use crate::lab::tools::on_path;
 use crate::scenario::Backend;
 
 impl Lab {

@@ -5,13 +5,13 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::folder::RunFolder;
-use super::job::Job;
-use super::measured::{Measured, MeasuredRound};
-use super::observe::{Begun, Event, Observe, SoFar};
-use super::site::Site;
-use super::to_record::{self, Context};
 use crate::engine::Results;
+use crate::experiment::folder::RunFolder;
+use crate::experiment::job::Job;
+use crate::experiment::measured::{Measured, MeasuredRound};
+use crate::experiment::observe::{Begun, Event, Observe, SoFar};
+use crate::experiment::site::Site;
+use crate::experiment::to_record::{self, Context};
 use crate::lab::Lab;
 use crate::measure::GrowingSeries;
 use crate::record::StoppedEarly;

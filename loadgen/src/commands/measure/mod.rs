@@ -1,10 +1,12 @@
 //! Carries out an experiment for `run`, `manager`, `capacity` and `experiment`.
 
+mod terminal_progress;
+
 use std::io;
 use std::path::Path;
 
-use super::arguments::Output;
-use super::terminal_progress::TerminalProgress;
+use self::terminal_progress::TerminalProgress;
+use super::options::Output;
 use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
 use crate::experiment::control::{Control, ControlSocket};

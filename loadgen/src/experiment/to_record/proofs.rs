@@ -2,7 +2,6 @@
 
 use crate::analysis::steps::{by_step, counters};
 use crate::experiment::measured::MeasuredRound;
-use crate::lab::{Lab, LabError};
 use crate::measure::{Counts, Phase};
 use crate::record::{Claimed, ProofRecord};
 use crate::scenario::{Claim, Proof, Scenario, Step};
@@ -12,16 +11,6 @@ const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase:
 
 /// All phases of a round. No request of a probe counts in the results.
 const PHASES: [Phase; 5] = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
-
-/// Asks the backends all proof questions of the scenario,
-/// and returns the answers in the order of the questions.
-pub(super) async fn ask(lab: &Lab, scenario: &Scenario) -> Result<Vec<i64>, LabError> {
-    let mut answers = Vec::new();
-    for proof in &scenario.proofs {
-        answers.push(lab.ask(proof).await?);
-    }
-    Ok(answers)
-}
 
 /// Compares the backends' answers after a round with the values that the scenario claims (proofs).
 /// Empty if the backends were not asked.

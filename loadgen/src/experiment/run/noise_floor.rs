@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::cache;
-use super::job::Job;
+use crate::experiment::cache;
+use crate::experiment::job::Job;
 use crate::lab::Runtime;
 use crate::record::{NoiseFloor, RunRecord};
 

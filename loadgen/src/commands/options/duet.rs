@@ -8,7 +8,7 @@ use crate::scenario::Until;
 
 /// Returns an error if two contenders of a job with `--duet` cannot be loaded at the same time, or if
 /// the result would say nothing.
-pub(super) fn check(job: &Job) -> Result<(), Failure> {
+pub fn check(job: &Job) -> Result<(), Failure> {
     if !job.duet {
         return Ok(());
     }

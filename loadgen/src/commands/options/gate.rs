@@ -5,7 +5,7 @@ use crate::failure::Failure;
 
 /// Returns an error if a job has no two targets to compare, or several numbers of server workers or
 /// users, which are no versions of one server.
-pub(super) fn check(job: &Job, fail_on_regression: Option<f64>) -> Result<(), Failure> {
+pub fn check(job: &Job, fail_on_regression: Option<f64>) -> Result<(), Failure> {
     if fail_on_regression.is_none() {
         return Ok(());
     }

@@ -1,6 +1,20 @@
 //! Measures rounds over targets, with only one target running at a time unless a job asks for another
 //! order: see `duet.rs` and `slices.rs`.
 
+mod backend_alone;
+mod calibration;
+mod duet;
+mod generator;
+mod load;
+mod preparation;
+mod probe;
+mod refusals;
+mod service_monitor;
+mod slices;
+mod stopped;
+mod worker_losses;
+mod workers;
+
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -9,17 +23,16 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-use super::calibration::{calibration, can_be_told};
-use super::control::Control;
-use super::generator::Generator;
-use super::job::Job;
-use super::measured::{Loaded, Measured, MeasuredRound};
-use super::observe::{Begun, Event, Observers, SoFar};
-use super::probe::Probe;
-pub use super::stopped::Stopped;
-use super::worker_losses;
+use self::calibration::{calibration, can_be_told};
+use self::generator::Generator;
+use self::probe::Probe;
+pub use self::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Results, TrialAnswer};
+use crate::experiment::control::Control;
+use crate::experiment::job::Job;
+use crate::experiment::measured::{Loaded, Measured, MeasuredRound};
+use crate::experiment::observe::{Begun, Event, Observers, SoFar};
 use crate::failure::Failure;
 use crate::lab::{Lab, LabError, Layout, Target, Turn};
 use crate::measure::PostgresActivity;
@@ -37,25 +50,25 @@ pub const SLICE_OVERHEAD: Duration = Duration::from_millis(150);
 /// An experiment in progress.
 pub struct Session<'a> {
     /// Jobs whose rounds are interleaved. Not empty.
-    pub(super) jobs: &'a [Job],
+    jobs: &'a [Job],
     /// Index of the job in progress.
     current: usize,
-    pub(super) lab: Option<Lab>,
+    lab: Option<Lab>,
     /// Targets that are up without load, by contender; `None` for the target under load. Empty without
     /// slices.
-    pub(super) idle: Vec<Option<Target>>,
-    pub(super) generator: Generator,
+    idle: Vec<Option<Target>>,
+    generator: Generator,
     /// Process that measures beside the load, if the jobs have one, from the start of the services on.
-    pub(super) probe: Option<Probe>,
-    pub(super) observers: Observers<'a>,
-    pub(super) layout: &'a Layout,
+    probe: Option<Probe>,
+    observers: Observers<'a>,
+    layout: &'a Layout,
     /// Folder for workers' logs.
-    pub(super) logs: PathBuf,
-    pub(super) interrupt: CancellationToken,
+    logs: PathBuf,
+    interrupt: CancellationToken,
     /// Control through which a user may change the load of a round, if any.
-    pub(super) control: Option<Control>,
+    control: Option<Control>,
     /// This process's part in a measurement, by which it sees other measurements on this machine.
-    pub(super) turn: Option<Arc<Turn>>,
+    turn: Option<Arc<Turn>>,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
     /// calibration; the inner option is `None` if the calibration gave no rate.
     calibrations: Vec<Option<Option<Calibration>>>,

@@ -8,12 +8,12 @@ use crate::failure::{Exit, Failure};
 
 /// Checks before the measurement that the file is writable, and removes the file of an earlier run.
 /// A run that does not finish must leave neither an empty file nor an old one.
-pub(super) fn prepare(path: &Path) -> Result<(), Failure> {
+pub fn prepare(path: &Path) -> Result<(), Failure> {
     clear(path).map_err(|e| unwritable(path, &e))
 }
 
 /// Writes a report in JUnit's XML format.
-pub(super) fn write(path: &Path, report: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, report: &str) -> Result<(), Failure> {
     fs::write(path, report).map_err(|e| unwritable(path, &e))
 }
 

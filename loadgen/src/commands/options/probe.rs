@@ -6,7 +6,7 @@ use crate::scenario::{Assign, Model, Order, Until};
 
 /// Returns an error if a probe cannot measure beside the load of a job with `--probe`, or if its
 /// latencies could not be compared with those of the load.
-pub(super) fn check(job: &Job) -> Result<(), Failure> {
+pub fn check(job: &Job) -> Result<(), Failure> {
     if job.probe.is_none() {
         return Ok(());
     }

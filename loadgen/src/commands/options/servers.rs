@@ -5,14 +5,14 @@ use crate::failure::{Exit, Failure};
 
 /// Parses the values of `option`, each written as `URL` or
 /// `NAME=URL`. A server or a name that is given twice is an error.
-pub(super) fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
+pub fn servers(option: &str, words: &[String]) -> Result<Vec<Server>, Failure> {
     let servers = words.iter().map(|word| server(option, word)).collect::<Result<Vec<_>, _>>()?;
     check_unlike(option, &servers)?;
     Ok(servers)
 }
 
 /// Returns an error if two of the servers have the same URL or the same name.
-pub(super) fn check_unlike(option: &str, servers: &[Server]) -> Result<(), Failure> {
+pub fn check_unlike(option: &str, servers: &[Server]) -> Result<(), Failure> {
     for (index, server) in servers.iter().enumerate() {
         let before = &servers[..index];
         if before.iter().any(|other| other.url == server.url) {
@@ -36,10 +36,7 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
 }
 
 /// Splits `NAME=URL` or `URL` into the name, if any, and the URL.
-pub(super) fn split_name<'a>(
-    option: &str,
-    word: &'a str,
-) -> Result<(Option<String>, &'a str), Failure> {
+pub fn split_name<'a>(option: &str, word: &'a str) -> Result<(Option<String>, &'a str), Failure> {
     // A word with one of these characters before the equals sign is a URL that contains the sign.
     let named = word.split_once('=').filter(|(name, _)| !name.contains([':', '/', '?', '#']));
     let Some((name, url)) = named else { return Ok((None, word)) };
@@ -54,7 +51,7 @@ pub(super) fn split_name<'a>(
 
 /// Checks the URL of a server, and returns the URL without a slash at the end. A URL with a user
 /// name, a password, a query or a fragment is an error, whose message names `option`.
-pub(super) fn base_url(option: &str, url: &str) -> Result<String, Failure> {
+pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");
         let help = "write a URL such as http://127.0.0.1:8000";

@@ -7,7 +7,7 @@ use crate::failure::{Exit, Failure};
 use crate::scenario::{IdentityFault, Tls, read_pem};
 
 /// Adds the options to those of a scenario.
-pub(super) fn apply(args: &TlsArgs, tls: &mut Tls) -> Result<(), Failure> {
+pub fn apply(args: &TlsArgs, tls: &mut Tls) -> Result<(), Failure> {
     tls.insecure |= args.insecure;
     if let Some(file) = &args.cacert {
         tls.trust(read("--cacert", file)?).map_err(|why| bad("--cacert", file, &why))?;
@@ -23,7 +23,7 @@ pub(super) fn apply(args: &TlsArgs, tls: &mut Tls) -> Result<(), Failure> {
 }
 
 /// Returns the first option that was given, if any.
-pub(super) fn given(args: &TlsArgs) -> Option<&'static str> {
+pub fn given(args: &TlsArgs) -> Option<&'static str> {
     let options = [
         ("--insecure", args.insecure),
         ("--cacert", args.cacert.is_some()),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::job::Job;
-use super::observe::{Event, Observers};
 use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, only_here};
+use crate::experiment::job::Job;
+use crate::experiment::observe::{Event, Observers};
 use crate::text::counted;
 
 /// Starts workers on this machine, or waits for workers on other hosts. `None` if this process

@@ -9,14 +9,14 @@ use std::cell::RefCell;
 use std::iter::zip;
 use std::ops::RangeInclusive;
 
+use super::Session;
 use super::load::{answered, json_keys, rate_per_s};
-use super::measured::{Loaded, Measured, MeasuredRound, Partner};
-use super::observe::{Begun, Event, SoFar};
 use super::service_monitor::{Services, Watch, idle_memory};
-use super::session::Session;
 use super::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Plan, Results, RoundControl, Seen, Verified, run_both};
+use crate::experiment::measured::{Loaded, Measured, MeasuredRound, Partner};
+use crate::experiment::observe::{Begun, Event, SoFar};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Surroundings, Target};
 use crate::measure::{GrowingSeries, PARTNER};

@@ -16,7 +16,7 @@ const SHORTEST: Duration = Duration::from_millis(100);
 
 /// Divides the load on each contender in each start into this number of slices; one slice changes
 /// nothing. Returns an error if the job cannot be measured in slices.
-pub(super) fn apply(job: &mut Job, slices: u32) -> Result<(), Failure> {
+pub fn apply(job: &mut Job, slices: u32) -> Result<(), Failure> {
     if slices == 1 {
         return Ok(());
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use super::observe::{self, Begun, Event, Observe};
 use crate::analysis::steps::{Tally, no_counts};
 use crate::analysis::thresholds::{Judged, counts_of};
+use crate::experiment::observe::{self, Begun, Event, Observe};
 use crate::measure::{Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
 use crate::scenario::{Metric, Scenario, Statistic, Threshold};
@@ -70,11 +70,6 @@ impl<'a> FailFast<'a> {
     fn round_over(&mut self, target: usize, held: Duration) {
         self.so_far(target).held += held;
         self.judge(target, Moment::Round);
-    }
-
-    /// Returns the first threshold that has failed, if any.
-    pub fn failed(&self) -> Option<&'a Threshold> {
-        self.failed
     }
 
     fn so_far(&mut self, target: usize) -> &mut SoFar {
@@ -193,12 +188,12 @@ mod tests {
         let mut watch = FailFast::new(&scenario);
         for (number, (answered, failed)) in (1..).zip(seconds) {
             watch.snapshot(0, &second(*answered, *failed));
-            if watch.failed().is_some() {
+            if watch.failed.is_some() {
                 return Some(number);
             }
         }
         watch.round_over(0, Duration::from_secs(seconds.len() as u64));
-        watch.failed().map(|_| 0)
+        watch.failed.map(|_| 0)
     }
 
     #[test]
@@ -233,9 +228,9 @@ mod tests {
         };
         let mut watch = FailFast::new(&scenario);
         watch.snapshot(0, &second(1, 500));
-        assert_eq!(watch.failed(), None, "one failure of its own tells nothing yet");
+        assert_eq!(watch.failed, None, "one failure of its own tells nothing yet");
         watch.snapshot(0, &second(9, 0));
-        assert_eq!(watch.failed().unwrap().to_string(), "a.error_rate < 1%");
+        assert_eq!(watch.failed.unwrap().to_string(), "a.error_rate < 1%");
     }
 
     #[test]
@@ -247,9 +242,9 @@ mod tests {
         let (phase, steps) = (Phase::Tail, vec![cut]);
         let tail = Interval { phase, second: 1, steps, ..Interval::default() };
         watch.snapshot(0, &Snapshot { number: 1, intervals: vec![tail] });
-        assert_eq!(watch.failed(), None);
+        assert_eq!(watch.failed, None);
         watch.round_over(0, Duration::from_secs(1));
-        assert_eq!(watch.failed().unwrap().to_string(), "error_rate < 1%");
+        assert_eq!(watch.failed.unwrap().to_string(), "error_rate < 1%");
     }
 
     #[test]
@@ -274,8 +269,8 @@ mod tests {
         let mut watch = FailFast::new(&scenario);
         watch.snapshot(0, &second(6, 0));
         watch.snapshot(1, &second(6, 0));
-        assert_eq!(watch.failed(), None);
+        assert_eq!(watch.failed, None);
         watch.snapshot(0, &second(6, 0));
-        assert_eq!(watch.failed().unwrap().to_string(), "counter.n < 10");
+        assert_eq!(watch.failed.unwrap().to_string(), "counter.n < 10");
     }
 }

@@ -12,7 +12,7 @@ type Unused = (&'static str, &'static str, &'static str);
 /// Returns an error for the first option that has no effect. `is_running` tells whether the servers
 /// run already. `numbers` are those of the command line that are not in `measuring`; `has_backends`
 /// tells whether a scenario needs backends.
-pub(super) fn refuse(
+pub fn refuse(
     measuring: &MeasuringArgs,
     is_running: bool,
     numbers: &Numbers,
@@ -24,7 +24,7 @@ pub(super) fn refuse(
 
 /// Returns an error if `--on-worker-loss` has no effect:
 /// without workers, or with `continue` and only one worker.
-pub(super) fn refuse_losses(
+pub fn refuse_losses(
     on_worker_loss: Option<OnWorkerLoss>,
     workers: Option<u32>,
 ) -> Result<(), Failure> {
@@ -33,11 +33,7 @@ pub(super) fn refuse_losses(
 
 /// Returns an error for a TLS option if neither a server nor a proxy has an `https://` URL. `urls` are
 /// those of the servers; none for targets of the lab.
-pub(super) fn refuse_tls(
-    option: Option<&'static str>,
-    urls: &[&str],
-    http: &Http,
-) -> Result<(), Failure> {
+pub fn refuse_tls(option: Option<&'static str>, urls: &[&str], http: &Http) -> Result<(), Failure> {
     let is_https = |url: &str| url.to_lowercase().starts_with("https:");
     // A redirect may lead to such a URL.
     let is_elsewhere = http.proxy.as_deref().is_some_and(is_https) || http.redirects > 0;

@@ -6,17 +6,17 @@ use std::time::Instant;
 use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 
-use super::measured::{Loaded, Measured, held};
-use super::observe::{Begun, Event};
+use super::Session;
 use super::probe::{self, Probe};
 use super::refusals::Refusals;
-use super::replicas;
 use super::service_monitor::{Services, Watch, idle_memory};
-use super::session::Session;
 use super::stopped::{Stopped, unless};
 use crate::engine::{
     self, Demand, Plan, Results, RoundControl, Seen, TrialAnswer, Verified, VerifyError,
 };
+use crate::experiment::measured::{Loaded, Measured, held};
+use crate::experiment::observe::{Begun, Event};
+use crate::experiment::replicas;
 use crate::failure::{Exit, Failure};
 use crate::lab::{LabError, Surroundings, Target, local_port};
 use crate::measure::GrowingSeries;

@@ -1,9 +1,20 @@
 //! Builds a job from the options that experiments share.
 
+pub mod duet;
+pub mod gate;
+pub mod junit;
+pub mod precision;
+pub mod probe;
+pub mod request;
+pub mod runtime;
+pub mod servers;
+pub mod slices;
+pub mod tls;
+pub mod unused;
+
 use std::path::{Path, PathBuf};
 
-use super::servers::servers;
-use super::{runtime, tls, unused};
+use self::servers::servers;
 use crate::cli::{CommonArgs, MeasuringArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::{Numbers, product};
@@ -21,7 +32,7 @@ const DUETS: u32 = 10;
 
 /// Options that determine the contenders of an experiment, and the number of rounds for each.
 #[derive(Debug, Default)]
-pub(super) struct Contest {
+pub struct Contest {
     /// Numbers with which each target is measured. Without a number of users, the scenario's number.
     pub numbers: Numbers,
     /// Whether the only target is compared with itself (`--aa`).
@@ -38,7 +49,7 @@ pub(super) struct Contest {
 
 /// Destination of an experiment's results.
 #[derive(Debug)]
-pub(super) struct Output {
+pub struct Output {
     /// Whether to show the live view on a terminal.
     pub live: bool,
     /// Whether to measure while another loadgen measures on this machine.
@@ -50,7 +61,7 @@ pub(super) struct Output {
 }
 
 /// Loads the scenario that the command line names, for a run: see [`scenarios::find_to_run`].
-pub(super) fn scenario_to_run(named: &str) -> Result<Scenario, Failure> {
+pub fn scenario_to_run(named: &str) -> Result<Scenario, Failure> {
     use_huge_pages_before_reading(Path::new(named));
     scenarios::find_to_run(named)
 }
@@ -66,7 +77,7 @@ impl From<&MeasuringArgs> for Output {
 /// Builds the job from the options of the command line; a wrong option is an error. `running` has the
 /// servers that run already; `None` for those of `--url`, or for the lab's. `remote` is set for a
 /// manager, whose workers run on other hosts.
-pub(super) fn job(
+pub fn job(
     scenario: Scenario,
     running: Option<Vec<Server>>,
     common: &CommonArgs,
@@ -126,7 +137,7 @@ pub(super) fn job(
 }
 
 /// Returns the scenario with the backends for whose URLs the targets ask.
-pub(super) fn with_backends(mut scenario: Scenario, subject: &Subject) -> Scenario {
+pub fn with_backends(mut scenario: Scenario, subject: &Subject) -> Scenario {
     let Subject::Lab { targets, .. } = subject else { return scenario };
     for backend in targets.iter().flat_map(TargetSpec::backends) {
         if !scenario.backends.contains(&backend) {

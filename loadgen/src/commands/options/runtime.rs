@@ -7,7 +7,7 @@ use crate::scenario::Limits;
 
 /// Returns the lab's runtime, processes or containers, from the options of the command line. Limits
 /// without containers are an error.
-pub(super) fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
+pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };
     let backends = Limits { cpus: backend_cpus, memory: backend_memory };

@@ -9,7 +9,7 @@ const FIRST_STAGE: u32 = 10;
 
 /// Returns the number of rounds, which are those of the first stage if there is a `precision`. `rounds`
 /// is the number of the command line.
-pub(super) fn first_stage(
+pub fn first_stage(
     precision: Option<f64>,
     rounds: Option<u32>,
     rounds_max: u32,

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::session::Session;
+use super::Session;
 use super::stopped::{Stopped, unless};
 use crate::failure::Failure;
 use crate::lab::{Alone, LabError};

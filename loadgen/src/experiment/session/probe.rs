@@ -14,10 +14,10 @@ use std::time::Instant;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::job::Job;
-use super::observe::{Event, Observers};
 use crate::cluster::{Cluster, ClusterError, LocalWorkers, PreparedRound};
 use crate::engine::{Plan, Results, RoundControl};
+use crate::experiment::job::Job;
+use crate::experiment::observe::{Event, Observers};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Layout, Watched};
 use crate::measure::PROBE;

@@ -9,12 +9,12 @@ use std::ops::RangeInclusive;
 
 use tokio::task::JoinSet;
 
-use super::measured::{Measured, MeasuredRound};
-use super::observe::Begun;
-use super::session::Session;
-use super::slicing::Slicing;
+use super::Session;
 use super::stopped::Stopped;
 use crate::analysis::statistics::order;
+use crate::experiment::measured::{Measured, MeasuredRound};
+use crate::experiment::observe::Begun;
+use crate::experiment::slicing::Slicing;
 use crate::failure::Failure;
 use crate::lab::Target;
 

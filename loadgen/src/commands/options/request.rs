@@ -22,7 +22,7 @@ const NAME: &str = "url";
 const USERS: u32 = 50;
 
 /// Scenario and servers that the URLs and options of the command line mean.
-pub(super) struct FromUrls {
+pub struct FromUrls {
     /// Scenario, with the load that applies without options.
     pub scenario: Scenario,
     /// Servers to load; `None` for those that other options name, to which a path is sent.
@@ -33,7 +33,7 @@ pub(super) struct FromUrls {
 
 impl FromUrls {
     /// Reads the URLs and the options of the request.
-    pub(super) fn of(request: &RequestArgs, common: &CommonArgs) -> Result<Self, Failure> {
+    pub fn of(request: &RequestArgs, common: &CommonArgs) -> Result<Self, Failure> {
         let (path, servers) = match request.urls.as_slice() {
             [path] if path.starts_with('/') => (path.clone(), None),
             urls => {
@@ -51,7 +51,7 @@ impl FromUrls {
     }
 
     /// Returns the scenario with the load of the command line, as the text of a file.
-    pub(super) fn text(&self, args: &RunArgs) -> String {
+    pub fn text(&self, args: &RunArgs) -> String {
         let load = load(args, &self.scenario.load);
         let tls = tls(&args.common.tls);
         format!("# Written by loadgen, from the command line.\n\n{load}\n{tls}{}", self.step)
@@ -69,7 +69,7 @@ fn refuse_others(common: &CommonArgs) -> Result<(), Failure> {
 }
 
 /// Writes a scenario to a new file.
-pub(super) fn save(path: &Path, text: &str) -> Result<(), Failure> {
+pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
     // After a restart, the file would no longer be new.
     use_huge_pages();
     let written = File::create_new(path).and_then(|mut file| file.write_all(text.as_bytes()));

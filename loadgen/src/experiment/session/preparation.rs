@@ -1,14 +1,13 @@
 //! Starts what the rounds of a session need: backends, workers, and the target of each round.
 
 use super::generator::Generator;
-use super::job::Job;
-use super::observe::{Begun, Event};
 use super::probe::Probe;
-use super::session::Session;
 use super::stopped::{Stopped, unless};
-use super::{proof, workers};
+use super::{Session, workers};
+use crate::experiment::job::Job;
+use crate::experiment::observe::{Begun, Event};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Lab, Size, Target};
+use crate::lab::{Lab, LabError, Size, Target};
 use crate::scenario::Backend;
 
 /// Message to the user if the scenario has proofs but loadgen runs no backends.
@@ -105,9 +104,16 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Returns the backends' answers to the proof questions of the scenario.
+    /// Returns the backends' answers to the proof questions of the scenario, in their order.
     pub(super) async fn ask(&self, lab: &Lab, job: &Job) -> Result<Vec<i64>, Stopped> {
-        let asked = unless(&self.interrupt, proof::ask(lab, &job.scenario)).await?;
+        let ask = async {
+            let mut answers = Vec::new();
+            for proof in &job.scenario.proofs {
+                answers.push(lab.ask(proof).await?);
+            }
+            Ok::<_, LabError>(answers)
+        };
+        let asked = unless(&self.interrupt, ask).await?;
         Ok(asked.map_err(Failure::from)?)
     }
 
