@@ -107,7 +107,11 @@ class Measured:
         except (OSError, ValueError):
             return None
         judged = (record.get("gate") or {}).get("judged") or []
-        return str(judged[0]["judgement"]) if judged else None
+        if not judged:
+            return None
+        judgement = str(judged[0]["judgement"])
+        # A run that failed for another reason passes nothing.
+        return UNJUDGED if self.code == EXPECTED[UNJUDGED] else judgement
 
 
 def commit(ref: str) -> str:

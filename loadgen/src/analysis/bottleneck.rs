@@ -66,13 +66,16 @@ impl Bottleneck {
         most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
     }
 
-    /// Returns the most frequent bottleneck of these rounds; `None` if no round has a known
-    /// bottleneck. Of two equally frequent bottlenecks, the function returns the one that spoils
-    /// the measurement more.
+    /// Returns the most frequent bottleneck of these rounds; `None` if it is unknown in most of them.
+    /// Of two equally frequent bottlenecks, the function returns the one that spoils the measurement
+    /// more.
     #[must_use]
     pub fn of_most(rounds: &[RoundRecord]) -> Option<Self> {
-        let known = || rounds.iter().filter_map(|round| round.bottleneck.as_ref());
-        known().max_by_key(|one| (known().filter(|other| other == one).count(), *one)).cloned()
+        let each = || rounds.iter().map(|round| round.bottleneck.as_ref());
+        each()
+            .max_by_key(|one| (each().filter(|other| other == one).count(), *one))
+            .flatten()
+            .cloned()
     }
 }
 
@@ -292,5 +295,7 @@ mod tests {
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[None, target.clone(), target.clone(), generator.clone()]), target);
         assert_eq!(of(&[target, generator.clone()]), generator);
+        // A server at a URL has no other bottleneck that is known.
+        assert_eq!(of(&[None, generator, None]), None);
     }
 }

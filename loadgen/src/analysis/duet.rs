@@ -39,7 +39,7 @@ pub fn compare_duets(
     let comparison = compare_in_stages(&each(&rates), stages)
         .with_cpu(&each(&|rounds| requests_per_cpu_s(rounds, load).unwrap_or_default()))
         .of_duets(&base.name, &by_rate);
-    let comparison = if is_one_server { comparison.of_one_server() } else { comparison };
+    let comparison = if is_one_server { comparison.of_one_server_by_cpu() } else { comparison };
     Some((DuetRecord { base: base.name.clone(), pairs }, comparison))
 }
 
@@ -57,8 +57,12 @@ fn pair(base: &TargetRecord, other: &TargetRecord, load: &LoadRecord) -> DuetPai
     let rate = ratios(|round| Some(round.total.rate_per_s)).and_then(Sample::of_figures);
     let percent = |deviation: f64| deviation.exp_m1() * 100.0;
     let seconds = Seconds::of(&both, load.ramp_up_s);
+    let lacks_cpu = |target: &TargetRecord| {
+        Some((target.name.clone(), requests_per_cpu_s(&target.rounds, load).err()?))
+    };
     DuetPair {
         other: other.name.clone(),
+        cpu_lacking: [base, other].into_iter().filter_map(lacks_cpu).collect(),
         rounds: u32::try_from(both.len()).unwrap_or(u32::MAX),
         cpu_time_ratio: cpu_time.map(|sample| sample.geometric_mean()),
         rates_not_compared: not_compared(&both, cpu_times.as_deref(), load),

@@ -21,7 +21,8 @@ pub fn rates(rounds: &[RoundRecord]) -> ByRound {
 /// Returns an error if no round ran to its planned end under its planned load, or if such a round
 /// did not carry the requested rate, has too many failures, or has too few answers for a median.
 pub fn speeds(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
-    at_the_rate(rounds, load, |round| Some(1e6 / round.total.latency_us.p50? as f64))
+    let speed = |round: &RoundRecord| Some(1e6 / round.total.latency_us.p50? as f64);
+    at_the_rate(rounds, load, speed)?.ok_or(Lack::TooFewAnswers)
 }
 
 /// Returns one over each latency percentile in s, by percentile. A percentile has an error instead
@@ -30,9 +31,9 @@ pub fn speeds(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack
 #[must_use]
 pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile {
     let figures = |percentile: Percentile| {
-        at_the_rate(rounds, load, |round| {
-            Some(1e6 / percentile.of(&round.total.latency_us)? as f64)
-        })
+        let figure =
+            |round: &RoundRecord| Some(1e6 / percentile.of(&round.total.latency_us)? as f64);
+        at_the_rate(rounds, load, figure)?.ok_or(Lack::TooFewAnswers)
     };
     Percentile::ALL.map(|percentile| (percentile, figures(percentile))).into()
 }
@@ -43,9 +44,10 @@ pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile 
 ///
 /// Returns an error if no round ran to its planned end under its planned load, or if such a round
 /// did not carry the requested rate, has too many failures, or has no known CPU time
-/// ([`Lack::TooFewAnswers`]).
+/// ([`Lack::NoCpuTime`]).
 pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
-    at_the_rate(rounds, load, |round| round.resources.get("target")?.requests_per_cpu_s)
+    let figure = |round: &RoundRecord| round.resources.get("target")?.requests_per_cpu_s;
+    at_the_rate(rounds, load, figure)?.ok_or(Lack::NoCpuTime)
 }
 
 /// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round. With
@@ -53,12 +55,13 @@ pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> Result<B
 pub(super) const FAILED: f64 = 0.01;
 
 /// Returns `figure` of each start if all of its whole rounds carried the requested rate (if any)
-/// with few enough failures; otherwise the reason why the target has no figure to compare.
+/// with few enough failures, and `None` if a round lacks the figure; otherwise the reason why the target
+/// has no figure to compare.
 fn at_the_rate(
     rounds: &[RoundRecord],
     load: &LoadRecord,
     figure: impl Fn(&RoundRecord) -> Option<f64>,
-) -> Result<ByRound, Lack> {
+) -> Result<Option<ByRound>, Lack> {
     let kept = |round: &RoundRecord| {
         OfferedRate::of(load, round.held_s).is_none_or(|asked| asked.is_kept_by(&round.total))
     };
@@ -73,5 +76,5 @@ fn at_the_rate(
     if whole().any(|round| round.total.error_rate_with_in_flight() > FAILED) {
         return Err(Lack::TooManyErrors);
     }
-    by_start(rounds, figure).ok_or(Lack::TooFewAnswers)
+    Ok(by_start(rounds, figure))
 }

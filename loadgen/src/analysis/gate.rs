@@ -5,7 +5,7 @@ use super::loss::{Limit, doubt};
 use super::runs::limited;
 use super::statistics::Sample;
 use crate::record::{
-    Bottleneck, FEWEST_ROUNDS, GateRecord, Lack, LoadRecord, LossOf, RunRecord, TargetRecord,
+    Bottleneck, FEWEST_ROUNDS, GateRecord, LoadRecord, LossOf, RunRecord, TargetRecord,
 };
 
 impl GateRecord {
@@ -24,9 +24,9 @@ impl GateRecord {
         let limit = Limit::of(limit_percent, others.len());
         let judge = |target: &String| {
             let of_both = record.targets.iter().filter(|it| [base, target].contains(&&it.name));
-            let doubt = of_both
-                .filter(|_| of == LossOf::Rate)
-                .find_map(|it| Some(format!("{} {}", it.name, doubt(it, &record.load)?)));
+            let mut doubts =
+                of_both.filter_map(|it| Some((&it.name, doubt(it, &record.load, of)?)));
+            let doubt = doubts.next().map(|(name, doubt)| format!("{name} {doubt}"));
             limit.judge(target, of, sample(record, base, target), doubt)
         };
         Self { limit_percent, judged: others.iter().map(judge).collect(), base: base.clone() }
@@ -63,9 +63,10 @@ fn sample(record: &RunRecord, base: &str, target: &str) -> Result<Sample, String
         }
     };
     pair.and_then(|pair| pair.gain_of(target)).ok_or_else(|| {
+        let unit = if record.load.slices.is_some() { "starts" } else { "rounds" };
         match pair.map_or(0, |pair| pair.rounds) {
             n if n < FEWEST_ROUNDS => {
-                format!("{FEWEST_ROUNDS} whole rounds are needed, and {n} ran")
+                format!("{FEWEST_ROUNDS} whole {unit} are needed, and {n} ran")
             }
             _ => "a round has no expected response".to_owned(),
         }
@@ -74,10 +75,8 @@ fn sample(record: &RunRecord, base: &str, target: &str) -> Result<Sample, String
 
 /// Checks that a target of a duet has a CPU time per request in each whole round.
 fn has_cpu_times(target: &TargetRecord, load: &LoadRecord) -> Result<(), String> {
-    requests_per_cpu_s(&target.rounds, load).map(|_| ()).map_err(|lack| match lack {
-        Lack::TooFewAnswers => format!("{} has a round without a known CPU time", target.name),
-        _ => format!("{} {lack}", target.name),
-    })
+    let figures = requests_per_cpu_s(&target.rounds, load);
+    figures.map(|_| ()).map_err(|lack| format!("{} {lack}", target.name))
 }
 
 /// Checks that the CPU limited a target of a duet in most of its rounds: the CPU time of a request says
@@ -188,6 +187,38 @@ mod tests {
             why(&record).unwrap(),
             "old has a round in which more than 1 % of the requests failed or had no response"
         );
+    }
+
+    #[test]
+    fn rounds_that_hide_a_loss_pass_no_gate() {
+        let why = |change: &dyn Fn(&mut TargetRecord)| {
+            let mut record = run(&[5.0, 4.9, 5.1, 5.0, 5.0]);
+            change(&mut record.targets[1]);
+            assert_eq!(judged(&record, 2.0).judgement, Judgement::Slower, "a loss is a loss");
+            judged(&record, 9.0).why_not
+        };
+        let cut = why(&|target| target.rounds[4].whole = false);
+        assert_eq!(cut.unwrap(), "new has a round that was cut short or had another load");
+        let limited = |round: &mut RoundRecord| round.bottleneck = Some(Bottleneck::Generator);
+        let one_of_five = why(&|target| limited(&mut target.rounds[0]));
+        assert_eq!(
+            one_of_five.unwrap(),
+            "new has 1 round in which something other than the target limited the rate"
+        );
+        let one_of_ten = why(&|target| {
+            target.rounds.extend(target.rounds.clone());
+            limited(&mut target.rounds[0]);
+        });
+        assert_eq!(one_of_ten, None);
+    }
+
+    #[test]
+    fn think_time_is_no_fact_where_the_bottleneck_is_unknown() {
+        let mut record = run(&[5.0, 4.9, 5.1, 5.0, 5.0]);
+        record.load.think_time = Some("1s".to_owned());
+        record.targets[1].bottleneck = None;
+        let why = judged(&record, 9.0).why_not.unwrap();
+        assert!(why.starts_with("new has a rate that think time may set"), "{why}");
     }
 
     #[test]

@@ -7,7 +7,10 @@
 
 use super::figures::FAILED;
 use super::statistics::{LEVEL, Sample, rounds_to_exclude};
-use crate::record::{Bottleneck, Judged, Judgement, Lack, LoadRecord, LossOf, Pair, TargetRecord};
+use crate::record::{
+    Bottleneck, Judged, Judgement, Lack, LoadRecord, LossOf, Pair, RoundRecord, TargetRecord,
+};
+use crate::text::counted;
 
 /// Greatest loss that is accepted, and the level at which losses are judged.
 #[derive(Debug, Clone, Copy)]
@@ -60,18 +63,43 @@ impl Limit {
     }
 }
 
-/// Returns what is wrong with a target's rate of expected responses, so that a small loss of it says
-/// little, as the rest of a sentence that begins with the target's name; `None` if nothing is.
-pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord) -> Option<String> {
-    let mut whole = target.rounds.iter().filter(|round| round.whole);
-    if whole.any(|round| round.total.error_rate_with_in_flight() > FAILED) {
+/// Greatest share of rounds (0 to 1) whose rate something other than the target may have limited. Each such
+/// round hides a loss of the target: with more of them, a loss seems smaller than it is by more than this.
+const LIMITED: f64 = 0.1;
+
+/// Returns why a small loss of a target says little, as the rest of a sentence that begins with the
+/// target's name; `None` if nothing is wrong.
+pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord, of: LossOf) -> Option<String> {
+    // The rounds that are left may be those in which the target was fast.
+    if target.rounds.iter().any(|round| !round.whole) {
+        return Some("has a round that was cut short or had another load".to_owned());
+    }
+    // Latencies and CPU times have reasons of their own why they are not compared.
+    if of != LossOf::Rate {
+        return None;
+    }
+    if target.rounds.iter().any(|round| round.total.error_rate_with_in_flight() > FAILED) {
         return Some(Lack::TooManyErrors.to_string());
     }
-    let is_limit = target.bottleneck == Some(Bottleneck::Target);
-    (load.rate_per_s.is_none() && load.think_time.is_some() && !is_limit).then(|| {
-        "has a rate that think time sets: measure without think time, or at a rate of requests"
-            .to_owned()
-    })
+    let by_another = |round: &&RoundRecord| {
+        round.bottleneck.as_ref().is_some_and(|bottleneck| !bottleneck.is_of_target())
+    };
+    let limited = target.rounds.iter().filter(by_another).count();
+    if limited as f64 > LIMITED * target.rounds.len() as f64 {
+        return Some(format!(
+            "has {} in which something other than the target limited the rate",
+            counted(limited as u64, "round")
+        ));
+    }
+    if load.think_time.is_none() {
+        return None;
+    }
+    let help = "measure without think time, or at a rate of requests";
+    match target.bottleneck {
+        Some(Bottleneck::Target) => None,
+        Some(_) => Some(format!("has a rate that think time sets: {help}")),
+        None => Some(format!("has a rate that think time may set: {help}")),
+    }
 }
 
 impl LossOf {

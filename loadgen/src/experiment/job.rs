@@ -124,10 +124,20 @@ impl Job {
             scenario,
             base_url,
             warmup: self.slicing.map_or(self.warmup, |it| it.warmup_of(round, self.warmup)),
-            seed: self.seed.wrapping_add(u64::from(round)),
+            seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(self.apart(contender)),
             first_user: 0,
             share: Share::WHOLE,
         }
+    }
+}
+
+impl Job {
+    /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
+    /// copy of the data serves must not send the same data: the second would find what the first has
+    /// written. Otherwise the data is the same, so that it is no difference.
+    fn apart(&self, contender: usize) -> u64 {
+        let is_shared = self.duet || self.slicing.is_some();
+        if is_shared { (contender as u64) << 32 } else { 0 }
     }
 }
 

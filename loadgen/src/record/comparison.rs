@@ -82,6 +82,9 @@ pub enum Lack {
     /// A round has too few expected answers for a median, or for the percentile concerned.
     #[error("has a round with too few expected responses for a median")]
     TooFewAnswers,
+    /// The CPU time of the target is unknown in a round.
+    #[error("has a round without a known CPU time")]
+    NoCpuTime,
     /// The search found only a bound of the capacity.
     #[error("has only a bound of its capacity")]
     OnlyABound,

@@ -1,6 +1,10 @@
 //! Holds the evidence on duets, besides the comparison.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
+
+use super::comparison::Lack;
 
 /// Evidence on the figures of duets, in which two contenders were loaded at the same time on the same
 /// CPUs: whether the figures can be compared, and how much they vary.
@@ -22,6 +26,10 @@ pub struct DuetPair {
     /// CPU time of the other contender over that of the base while the full load was held: geometric
     /// mean over rounds. `None` without a round, or if the CPU time is unknown.
     pub cpu_time_ratio: Option<f64>,
+    /// Reason why a contender has no CPU time per request to compare, by its name; empty if both have one, and
+    /// in records of earlier versions.
+    #[serde(default)]
+    pub cpu_lacking: BTreeMap<String, Lack>,
     /// Reason why the requests per second of the two are not compared; `None` if they are.
     pub rates_not_compared: Option<NoRates>,
     /// Standard deviation over rounds of the ratio of the two rates, in %. `None` with fewer than

@@ -8,7 +8,13 @@ use crate::common::program::Project;
 /// Returns the page as `man` shows it, or `None` without `man`.
 fn shown(path: &std::path::Path) -> Option<String> {
     let mut man = Command::new("man");
-    let output = man.args(["--warnings", "-l"]).arg(path).env("MANWIDTH", "120").output().ok()?;
+    let output = man
+        .args(["--warnings", "-l"])
+        .arg(path)
+        .env("MANWIDTH", "120")
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .ok()?;
     assert!(output.status.success() && output.stderr.is_empty(), "{path:?}: {output:?}");
     Some(String::from_utf8(output.stdout).unwrap())
 }

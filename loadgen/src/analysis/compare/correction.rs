@@ -5,7 +5,7 @@ use crate::record::{Comparison, LatencyPair, Pair, Percentile};
 
 /// Share of the significance level (0 to 1) for comparisons by latency percentiles. The other
 /// comparisons of the run, by rate, CPU time and scaling, get the rest. With a tenth, they find
-/// nearly as much as alone: see docs/explanation/comparisons.md.
+/// nearly as much as alone: see docs/explanation/simulations.md.
 const LATENCIES: f64 = 0.1;
 
 /// Order in which the percentiles of two targets are tested. The question is mostly about p99, so

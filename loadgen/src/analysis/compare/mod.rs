@@ -83,18 +83,24 @@ fn mean(rounds: &ByRound) -> f64 {
     Sample::of_figures(rounds.values().copied()).map_or(0.0, |sample| sample.geometric_mean())
 }
 
+/// Returns half the width of the interval of a ratio, in %.
+fn half_width(pair: &Pair) -> Option<f64> {
+    pair.confidence_95.map(|[low, high]| ((high / low).sqrt() - 1.0) * 100.0)
+}
+
 impl Comparison {
     /// Adds the noise floor, which is the difference to expect between two measurements of the same
     /// server. All targets of the comparison must be one server that was measured several times.
     #[must_use]
     pub fn of_one_server(self) -> Self {
-        let half_width = |[low, high]: [f64; 2]| ((high / low).sqrt() - 1.0) * 100.0;
-        let noise_floor_percent = self
-            .pairs
-            .first()
-            .or(self.cpu_pairs.first())
-            .and_then(|pair| pair.confidence_95)
-            .map(half_width);
+        let pair = self.pairs.first().or(self.cpu_pairs.first());
+        let noise_floor_percent = pair.and_then(half_width);
+        Self { noise_floor_percent, ..self }
+    }
+
+    /// Like [`Self::of_one_server`], but by CPU time per request.
+    pub(super) fn of_one_server_by_cpu(self) -> Self {
+        let noise_floor_percent = self.cpu_pairs.first().and_then(half_width);
         Self { noise_floor_percent, ..self }
     }
 

@@ -140,7 +140,7 @@ fn rates_are_found_nearly_as_often_with_latencies_as_alone() {
     assert!(both > alone - 0.05, "{both} instead of {alone}");
 }
 
-/// Prints the table of docs/explanation/comparisons.md on latencies, with the command:
+/// Prints the table of docs/explanation/simulations.md on latencies, with the command:
 ///
 /// `cargo test --release --lib -- --ignored --nocapture table_of_latencies`
 #[test]

@@ -8,8 +8,8 @@ use crate::analysis::figures::{by_percentile, rates, requests_per_cpu_s, speeds}
 use crate::analysis::loss::doubt;
 use crate::record::{
     Bottleneck, CapacityRecord, CapacityTarget, ComparedRun, ComparedTarget, ConnectionsRecord,
-    Environment, FailedBy, Lack, RankedBy, RunRecord, SearchRecord, SentRecord, SystemRecord,
-    TargetRecord, Verdict, VerdictKind,
+    Environment, FailedBy, Lack, LossOf, RankedBy, RunRecord, SearchRecord, SentRecord,
+    SystemRecord, TargetRecord, Verdict, VerdictKind,
 };
 
 /// The data of a saved run or capacity search that a comparison of runs needs.
@@ -137,6 +137,7 @@ fn leaves(scenario: &str, environment: &Environment) -> Leaves {
 impl Measured {
     fn in_run(run: &str, record: &TargetRecord, all: &RunRecord) -> Self {
         let used = record.resources.get("target");
+        let of = if all.load.rate_per_s.is_some() { LossOf::Latency } else { LossOf::Rate };
         Self {
             target: ComparedTarget {
                 name: format!("{} ({run})", record.name),
@@ -149,7 +150,7 @@ impl Measured {
                 capacity: None,
                 knee_per_s: None,
                 failed: failed(record, all),
-                doubt: doubt(record, &all.load),
+                doubt: doubt(record, &all.load, of),
             },
             rates: rates(&record.rounds),
             speeds: speeds(&record.rounds, &all.load),
@@ -203,8 +204,8 @@ pub(in crate::analysis) fn limited(target: &TargetRecord, run: &RunRecord) -> Op
     }
 }
 
-/// Returns descriptions of the target's failed thresholds, and of the verdicts that make the run a
-/// failure for the target.
+/// Returns descriptions of the target's failed thresholds, of the verdicts that make the run a failure
+/// for the target, and of what ended the run or changed its load.
 fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
     let of_target = run.thresholds.iter().filter(|it| it.target == target.name && !it.passed);
     let thresholds = of_target.map(|it| {
@@ -215,8 +216,15 @@ fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
         };
         format!("threshold {} failed, because of {by}", it.threshold)
     });
-    let verdicts = verdicts(target, run).filter(|it| it.kind.is_failure());
-    thresholds.chain(verdicts.map(Verdict::coded)).collect()
+    let verdicts = verdicts(target, run).filter(|it| ends_run(it.kind));
+    let degraded = run.degraded.iter().map(|it| it.reason.clone());
+    let interrupted = run.interrupted.then(|| "the run was interrupted".to_owned());
+    thresholds.chain(verdicts.map(Verdict::coded)).chain(degraded).chain(interrupted).collect()
+}
+
+/// Returns whether a run with a verdict of this kind did not measure the target as planned.
+fn ends_run(kind: VerdictKind) -> bool {
+    kind.is_failure() || kind == VerdictKind::TargetEnded
 }
 
 fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<Item = &'a Verdict> {

@@ -93,16 +93,17 @@ impl RunsRecord {
         let limit = Limit::of(limit_percent, later.len());
         let judge = |one: &&ComparedTarget| {
             let gain = self.against_first(one).and_then(|pair| pair.gain_of(&one.name));
-            let gain = match self.in_stages(one) {
-                Some(run) => Err(format!(
-                    "{run} was measured with --precision, for which the test between runs does not allow: \
-                     measure both with the same number of --rounds, or in one run"
+            let gain = match (self.in_stages(one), self.other_load(one)) {
+                (Some(run), _) => Err(format!(
+                    "{run} decided on the number of rounds by its results, for which the test between \
+                     runs does not allow: measure both with the same number of --rounds, or in one run"
                 )),
-                None => gain.ok_or_else(|| self.why_not(one)),
+                (None, Some(what)) => Err(format!("{what} is not the same in both runs")),
+                (None, None) => gain.ok_or_else(|| self.why_not(one)),
             };
             let of_both = self.in_first(one).into_iter().chain([*one]);
-            let mut doubts = of_both.filter(|_| of == LossOf::Rate);
-            let doubt = doubts.find_map(|it| Some(format!("{} {}", it.run, it.doubt.as_ref()?)));
+            let mut doubts = of_both.filter_map(|it| Some((&it.run, it.doubt.as_ref()?)));
+            let doubt = doubts.next().map(|(run, doubt)| format!("{run} {doubt}"));
             let failed = (!one.failed.is_empty()).then(|| one.failed.join("; "));
             limit.judge(&one.name, of, gain, failed.or(doubt))
         };
@@ -123,6 +124,32 @@ impl RunsRecord {
         let first = self.runs.first().into_iter();
         let mut both = first.chain(self.runs.iter().filter(|run| run.name == later.run));
         both.find(|run| run.in_stages).map(|run| run.name.as_str())
+    }
+}
+
+/// Parts of a load that decide on what a server has to do.
+const LOAD: [&str; 10] = [
+    "load.arrivals",
+    "load.duration_s",
+    "load.iterations",
+    "load.model",
+    "load.ramp_up_s",
+    "load.rate_per_s",
+    "load.slices",
+    "load.stages",
+    "load.think_time",
+    "load.users",
+];
+
+impl RunsRecord {
+    /// Returns the part of the load in which the run of a target differs from the first run, if any.
+    fn other_load(&self, later: &ComparedTarget) -> Option<&str> {
+        let run = self.runs.iter().position(|run| run.name == later.run)?;
+        let differs = |unlike: &&Unlike| {
+            let is_load = LOAD.contains(&unlike.what.as_str());
+            is_load && unlike.values.get(run) != unlike.values.first()
+        };
+        self.unlike.iter().find(differs).map(|unlike| unlike.what.as_str())
     }
 }
 

@@ -249,6 +249,40 @@ fn a_run_that_failed_passes_no_gate() {
 }
 
 #[test]
+fn a_run_that_ended_early_passes_no_gate() {
+    let runs =
+        || [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    let why = |change: fn(&mut RunRecord)| {
+        let mut runs = runs();
+        change(&mut runs[1].1);
+        unjudged(&compare(&runs).unwrap().judged(5.0))
+    };
+    assert_eq!(why(|run| run.interrupted = true), ["a (after): the run was interrupted"]);
+    let ended = why(|run| {
+        run.verdicts = vec![Verdict {
+            kind: VerdictKind::TargetEnded,
+            target: Some("a".to_owned()),
+            message: "a ended".to_owned(),
+            advice: String::new(),
+        }];
+    });
+    assert_eq!(ended, ["a (after): a ended [target_ended]"]);
+    let cut = why(|run| run.targets[0].rounds.push(RoundRecord::default()));
+    assert_eq!(cut, ["a (after): after has a round that was cut short or had another load"]);
+}
+
+#[test]
+fn another_load_passes_no_gate() {
+    let mut runs =
+        [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];
+    runs[1].1.load.workers = 4;
+    assert_eq!(unjudged(&compare(&runs).unwrap().judged(5.0)), [""; 0], "the same load by others");
+    runs[1].1.load.users = 7;
+    let why = unjudged(&compare(&runs).unwrap().judged(5.0));
+    assert_eq!(why, ["a (after): load.users is not the same in both runs"]);
+}
+
+#[test]
 fn differences_are_named_with_both_values() {
     let mut runs =
         [run("before", vec![target("a", &RATES)]), run("after", vec![target("a", &RATES)])];

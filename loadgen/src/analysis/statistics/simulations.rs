@@ -209,7 +209,7 @@ fn the_recommended_rounds_suffice() {
     assert!(found >= 0.8, "{found} in {rounds} rounds");
 }
 
-/// Prints the table of docs/explanation/comparisons.md, with the command:
+/// Prints the table of docs/explanation/simulations.md, with the command:
 ///
 /// `cargo test --release --lib -- --ignored --nocapture table`
 #[test]

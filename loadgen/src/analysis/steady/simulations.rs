@@ -80,7 +80,7 @@ fn a_short_warm_up_is_noticed() {
     }
 }
 
-/// Prints the table of docs/explanation/comparisons.md on steady targets, with the command:
+/// Prints the table of docs/explanation/simulations.md on steady targets, with the command:
 ///
 /// `cargo test --release --lib -- --ignored --nocapture table_of_steady_targets`
 #[test]

@@ -4,7 +4,7 @@ use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
 use crate::failure::Failure;
 use crate::lab::Runtime;
-use crate::scenario::Until;
+use crate::scenario::{Order, Scenario, Until};
 
 /// Returns an error if two contenders of a job with `--duet` cannot be loaded at the same time, or if
 /// the result would say nothing.
@@ -47,6 +47,12 @@ pub fn check(job: &Job) -> Result<(), Failure> {
     if matches!(job.runtime, Runtime::Podman { .. }) {
         return refused("runs its targets as processes, not in containers", "leave out --runtime");
     }
+    if uses_up_rows(&job.scenario) {
+        return refused(
+            "would send each row of a file with use = \"once\" to both targets, which have one database",
+            "use = \"cycle\" or \"random\", or leave out --duet",
+        );
+    }
     if !matches!(job.scenario.load.until, Until::Duration(_)) {
         return refused(
             "needs a load that ends after a duration and does not change",
@@ -54,4 +60,9 @@ pub fn check(job: &Job) -> Result<(), Failure> {
         );
     }
     Ok(())
+}
+
+/// Returns whether a row of a file that was sent must not be sent again.
+pub fn uses_up_rows(scenario: &Scenario) -> bool {
+    scenario.rows.iter().any(|rows| rows.order == Order::Once)
 }

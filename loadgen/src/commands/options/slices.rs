@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use super::duet::uses_up_rows;
 use crate::experiment::job::Job;
 use crate::experiment::slicing::Slicing;
 use crate::experiment::subject::Subject;
 use crate::failure::Failure;
 use crate::lab::Runtime;
-use crate::scenario::{Order, Until};
+use crate::scenario::Until;
 use crate::text::duration;
 
 /// Least length of a slice. In a shorter one, the first and the last responses of the users are a
@@ -45,8 +46,7 @@ pub fn apply(job: &mut Job, slices: u32) -> Result<(), Failure> {
             "leave out --ramp-up and `ramp_up` in [load] of the scenario",
         );
     }
-    let uses_up_rows = job.scenario.rows.iter().any(|rows| rows.order == Order::Once);
-    if uses_up_rows && matches!(job.subject, Subject::Lab { .. }) {
+    if uses_up_rows(&job.scenario) && matches!(job.subject, Subject::Lab { .. }) {
         return refused(
             "would send each row of a file with use = \"once\" again in the next slice, to targets that \
              have it already",

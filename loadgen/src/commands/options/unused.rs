@@ -53,7 +53,7 @@ fn refused(unused: Option<Unused>) -> Result<(), Failure> {
 }
 
 fn beside_url(measuring: &MeasuringArgs, numbers: &Numbers) -> Option<Unused> {
-    let lab = "applies to targets of the lab, but the server at this URL runs already";
+    let lab = "applies to servers that loadgen starts, but the server at this URL runs already";
     let runtime = &measuring.runtime;
     let given = [
         ("--runtime", runtime.runtime.is_some()),

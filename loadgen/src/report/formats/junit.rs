@@ -23,8 +23,9 @@ struct Case {
     failure: Option<String>,
 }
 
-/// Returns JUnit XML with a test suite for each target. The suite has a test for each threshold, a
-/// test for each proof, and a failed test for each other reason why the run is a failure.
+/// Returns JUnit XML with a test suite for each target, also for one that was judged without a
+/// measurement. The suite has a test for each threshold, a test for each proof, and a failed test for each
+/// other reason why the run is a failure. A lost worker or probe has a suite of its own.
 #[must_use]
 pub fn junit(record: &RunRecord) -> String {
     let suite = |target: &TargetRecord| Suite {
@@ -32,7 +33,24 @@ pub fn junit(record: &RunRecord) -> String {
         started: record.started.clone(),
         cases: cases(record, target),
     };
-    xml(&record.scenario, &record.targets.iter().map(suite).collect::<Vec<_>>())
+    let is_measured = |name: &str| record.targets.iter().any(|target| target.name == name);
+    let judged = record.gate.iter().flat_map(|gate| &gate.judged);
+    let of_absent = |one: &Judged| Suite {
+        name: one.target.clone(),
+        started: record.started.clone(),
+        cases: accepted(record.gate.as_ref(), &one.target).collect(),
+    };
+    let absent = judged.filter(|one| !is_measured(&one.target)).map(of_absent);
+    let of_run = record.degraded.iter().map(|degraded| Suite {
+        name: record.scenario.clone(),
+        started: record.started.clone(),
+        cases: vec![Case {
+            name: "the load is as planned".to_owned(),
+            failure: Some(degraded.reason.clone()),
+        }],
+    });
+    let suites: Vec<Suite> = record.targets.iter().map(suite).chain(absent).chain(of_run).collect();
+    xml(&record.scenario, &suites)
 }
 
 /// Returns JUnit XML with a test suite for each target of each later run. The suite has a test whether
@@ -127,7 +145,9 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
         Case { name, failure }
     });
     // Failed proofs already have their own cases.
-    let is_other = |kind: VerdictKind| kind.is_failure() && kind != VerdictKind::ProofFailed;
+    let is_other = |kind: VerdictKind| {
+        (kind.is_failure() && kind != VerdictKind::ProofFailed) || kind == VerdictKind::TargetEnded
+    };
     let verdicts = record
         .verdicts
         .iter()

@@ -21,8 +21,8 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
     };
     if let Some(duet) = &record.duet {
         let precision = precision(record).into_iter().collect();
-        let mut all = comparison.pairs.iter().chain(&comparison.cpu_pairs);
-        let noise = noise(record, comparison, all.any(|pair| pair.shown));
+        let differs = comparison.cpu_pairs.iter().any(|pair| pair.shown);
+        let noise = noise(record, comparison, differs);
         return [
             gate::sentences(record.gate.as_ref()),
             of_duets(duet, comparison),
@@ -58,7 +58,8 @@ pub(crate) fn conclusion(record: &RunRecord) -> Vec<String> {
 fn noise(record: &RunRecord, comparison: &Comparison, differs: bool) -> Vec<String> {
     let mut out = Vec::new();
     if let Some(percent) = comparison.noise_floor_percent {
-        out.push(noise_floor(percent, differs));
+        let figure = if record.duet.is_some() { " in CPU time per request" } else { "" };
+        out.push(noise_floor(percent, figure, differs));
     }
     if let Some(known) = &record.noise_floor {
         let NoiseFloor { percent, scenario, target, started } = known;
@@ -100,11 +101,11 @@ fn by_latency(record: &RunRecord, comparison: &Comparison) -> Vec<String> {
 }
 
 /// Describes the noise of the machine, as measured by comparing a server with itself.
-fn noise_floor(percent: f64, shown: bool) -> String {
+fn noise_floor(percent: f64, figure: &str, shown: bool) -> String {
     match shown {
-        false => {
-            format!("two measurements of the same server differ by up to ±{percent:.1} % here")
-        }
+        false => format!(
+            "the ratio of two measurements of the same server{figure} is uncertain by ±{percent:.1} % here"
+        ),
         true => "but both are the same server: one in twenty such runs shows a difference by \
                  chance; if more of them do, do not compare targets here"
             .to_owned(),

@@ -1,7 +1,7 @@
 //! Describes duets, in which two targets were loaded at the same time on the same CPUs.
 
-use super::pair::{of_cpu, sentence};
-use crate::record::{Comparison, DuetPair, DuetRecord, Pair, RunRecord};
+use super::pair::{is_short, of_cpu, sentence, too_few};
+use crate::record::{Comparison, DuetPair, DuetRecord, FEWEST_ROUNDS, Pair, RunRecord};
 
 /// Compares the first target with each other one: by rate, or says why not, and by CPU time.
 pub(super) fn of_duets(duet: &DuetRecord, comparison: &Comparison) -> Vec<String> {
@@ -20,10 +20,26 @@ pub(super) fn of_duets(duet: &DuetRecord, comparison: &Comparison) -> Vec<String
                 format!("requests/s of {base} and {other} are not compared{why}")
             }
         };
-        let cpu = comparison.cpu_pair(base, other).and_then(of_cpu);
-        std::iter::once(rates).chain(cpu).collect::<Vec<_>>()
+        [rates, by_cpu(pair, base, comparison)]
     };
     duet.pairs.iter().flat_map(of_pair).collect()
+}
+
+/// Compares a contender with the base by CPU time per request, or says why not.
+fn by_cpu(pair: &DuetPair, base: &str, comparison: &Comparison) -> String {
+    let other = pair.other.as_str();
+    let by_cpu = comparison.cpu_pair(base, other);
+    if let Some(said) = by_cpu.and_then(of_cpu) {
+        return said;
+    }
+    let why = match (pair.cpu_lacking.iter().next(), by_cpu) {
+        (Some((name, lack)), _) => format!("{name} {lack}"),
+        (None, Some(pair)) if is_short(pair) => {
+            format!("{}: {FEWEST_ROUNDS} are needed", too_few(pair))
+        }
+        (None, _) => "a round has no expected response".to_owned(),
+    };
+    format!("CPU time per request of {base} and {other} is not compared: {why}")
 }
 
 /// Returns how much more CPU time the better target of a pair got, in %, if that alone may be the

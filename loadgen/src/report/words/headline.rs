@@ -25,7 +25,11 @@ pub(crate) fn headline(record: &RunRecord) -> String {
         (n, Some(slices)) => {
             write!(text, "{} of {slices} slices of {length}", counted(n.into(), "start"))
         }
-        (n, None) if load.duet => write!(text, "{} of {length}", counted(n.into(), "duet")),
+        (n, None) if load.duet => {
+            let each = load.targets.len().saturating_sub(1);
+            let duets = counted(u64::from(n).saturating_mul(each as u64), "duet");
+            write!(text, "{duets} of {length}")
+        }
         (1, None) => write!(text, "one round of {length}"),
         (n, None) => write!(text, "{n} rounds of {length}"),
     };

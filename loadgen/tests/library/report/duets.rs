@@ -1,8 +1,13 @@
 //! Tests the terminal's report of duets, made from records built by hand.
 
+use std::collections::BTreeMap;
+
 use super::records::{record, target};
 use super::run::{assert_within_80_columns, shown};
-use loadgen::record::{Comparison, DuetPair, DuetRecord, NoRates, RunRecord};
+use loadgen::record::{
+    Comparison, DuetPair, DuetRecord, GateRecord, Judged, Judgement, Lack, LossOf, NoRates,
+    RunRecord,
+};
 
 /// Returns the record of two targets that were loaded at the same time.
 fn duet(rates_not_compared: Option<NoRates>) -> RunRecord {
@@ -10,6 +15,7 @@ fn duet(rates_not_compared: Option<NoRates>) -> RunRecord {
         other: "new".to_owned(),
         rounds: 5,
         cpu_time_ratio: Some(1.001),
+        cpu_lacking: BTreeMap::new(),
         rates_not_compared,
         rounds_deviation_percent: Some(0.7),
         seconds_deviation_percent: Some(2.1),
@@ -36,6 +42,41 @@ fn a_duet_says_what_its_figures_are_not() {
     let report = shown(&duet(None));
     assert_within_80_columns(&report);
     insta::assert_snapshot!(report);
+}
+
+#[test]
+fn a_duet_says_why_cpu_times_are_not_compared() {
+    let mut record = duet(Some(NoRates::UnequalShares));
+    record.comparison.as_mut().unwrap().cpu_pairs.clear();
+    let lacks = [("new".to_owned(), Lack::TooManyErrors)];
+    record.duet.as_mut().unwrap().pairs[0].cpu_lacking = lacks.into();
+    let report = shown(&record);
+    let said = report.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected =
+        "CPU time per request of old and new is not compared: new has a round in which more";
+    assert!(said.contains(expected), "{report}");
+}
+
+#[test]
+fn an_open_judgement_names_the_rounds_that_settle_it() {
+    let mut record = duet(None);
+    record.load.rounds = 30;
+    record.gate = Some(GateRecord {
+        base: "old".to_owned(),
+        limit_percent: 2.0,
+        judged: vec![Judged {
+            target: "new".to_owned(),
+            of: LossOf::CpuTime,
+            loss_percent: Some(1.5),
+            confidence_percent: Some([0.5, 2.5]),
+            judgement: Judgement::Open,
+            why_not: None,
+            more_rounds: Some(25),
+        }],
+    });
+    assert!(shown(&record).contains(" next: add --rounds 55 to settle the judgement;\n"));
+    record.gate = None;
+    assert!(shown(&record).contains(" next: add --rounds 60 for narrower intervals;\n"));
 }
 
 #[test]

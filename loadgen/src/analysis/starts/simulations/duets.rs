@@ -64,7 +64,7 @@ fn ten_duets_of_three_seconds_are_near_the_best_of_their_time() {
     assert!(default < 1.1 * best, "{default} {best}");
 }
 
-/// Prints the table of docs/explanation/comparisons.md on duets, with the command:
+/// Prints the table of docs/explanation/simulations.md on duets, with the command:
 ///
 /// `cargo test --release --lib -- --ignored --nocapture table_of_duets`
 #[test]

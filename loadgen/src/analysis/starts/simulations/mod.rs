@@ -183,7 +183,7 @@ fn range(values: &[f64]) -> String {
     format!("{low:.1}–{high:.1} %")
 }
 
-/// Prints the tables of docs/explanation/comparisons.md on slices, with the command:
+/// Prints the tables of docs/explanation/simulations.md on slices, with the command:
 ///
 /// `cargo test --release --lib -- --ignored --nocapture table_of_slices`
 #[test]

@@ -153,15 +153,32 @@ fn next(record: &RunRecord, folder: Option<&Path>) -> String {
         let _ = writeln!(out, " saved in {}: {what}", folder.display());
     }
     if lab {
-        let more = match rounds_to_ask_for(record) {
-            Some(FEWEST_ROUNDS) => {
-                format!("--rounds {FEWEST_ROUNDS}, because fewer show no difference")
-            }
-            Some(rounds) => format!("--rounds {rounds} to settle differences of 5 %"),
-            None => "--rounds 10 --duration 10s for narrower intervals".to_owned(),
+        let list = "loadgen list shows the scenarios and targets";
+        let _ = match more_rounds(record) {
+            Some(more) => writeln!(out, " next: add {more};\n       {list}"),
+            None => writeln!(out, " next: {list}"),
         };
-        let _ = writeln!(out, " next: add {more};");
-        out += "       loadgen list shows the scenarios and targets\n";
     }
     out
+}
+
+/// Returns the options with which the same run would say more; `None` if the run decided on the number of
+/// its rounds.
+fn more_rounds(record: &RunRecord) -> Option<String> {
+    if record.precision.is_some() {
+        return None;
+    }
+    let now = record.load.rounds;
+    let open = record.gate.iter().flat_map(|gate| &gate.judged).filter_map(|one| one.more_rounds);
+    if let Some(more) = open.max() {
+        return Some(format!("--rounds {} to settle the judgement", now.saturating_add(more)));
+    }
+    Some(match rounds_to_ask_for(record) {
+        Some(FEWEST_ROUNDS) => {
+            format!("--rounds {FEWEST_ROUNDS}, because fewer show no difference")
+        }
+        Some(rounds) => format!("--rounds {rounds} to settle differences of 5 %"),
+        None if now < 10 => "--rounds 10 --duration 10s for narrower intervals".to_owned(),
+        None => format!("--rounds {} for narrower intervals", now.saturating_mul(2)),
+    })
 }
