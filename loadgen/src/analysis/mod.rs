@@ -56,5 +56,5 @@ pub use plateau::{Loaded, Plateau};
 pub use precision::Needed;
 pub use probe::probe_ratios;
 pub use runs::{Comparable, NotComparable};
-pub use slices::variation;
+pub use slices::{MostVariance, most_variance, variation};
 pub use starts::{by_start, starts};

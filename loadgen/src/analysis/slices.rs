@@ -6,10 +6,13 @@
 
 use std::collections::BTreeMap;
 
+use statrs::distribution::{ContinuousCDF, FisherSnedecor};
+
 use super::starts::starts;
-use super::statistics::Sample;
+use super::statistics::{LEVEL, Sample};
 use crate::record::{
-    Comparison, LoadRecord, Pair, RoundRecord, SlicesPair, SlicesRecord, TargetRecord,
+    Comparison, FEWEST_ROUNDS, LoadRecord, Pair, RoundRecord, SlicesPair, SlicesRecord,
+    TargetRecord,
 };
 
 /// Returns the variation of the ratio of each compared pair of targets: of their rates, or in the open
@@ -68,10 +71,45 @@ fn of_pair(
     })
 }
 
+/// Level of repetition that causes most of the variance over starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MostVariance {
+    /// The variation within starts explains more than half of the variance.
+    Slices,
+    /// More than half of the variance is the starts' own.
+    Starts,
+}
+
+/// Returns the level that is shown to cause most of the variance over starts of a pair with this number of
+/// slices in each start. `None` if neither is shown, and with fewer than five starts.
+///
+/// The slices' part is half if the variance over starts is twice the variance within starts over the number
+/// of slices. The quotient of both estimates, over the true quotient, has an F distribution for normally
+/// distributed logarithms: the interval of 95 % of the true quotient must exclude two.
+#[must_use]
+pub fn most_variance(pair: &SlicesPair, slices: u32) -> Option<MostVariance> {
+    if pair.starts < FEWEST_ROUNDS {
+        return None;
+    }
+    let variance = |percent: f64| (percent / 100.0).ln_1p().powi(2);
+    let between = variance(pair.starts_deviation_percent?);
+    let within = variance(pair.slices_deviation_percent) / f64::from(slices);
+    // No variation at all has no quotient.
+    let quotient = Some(between / within).filter(|quotient| !quotient.is_nan())?;
+    let [of_starts, of_slices] = [pair.starts - 1, pair.starts * slices.saturating_sub(1)];
+    let f = FisherSnedecor::new(f64::from(of_starts), f64::from(of_slices)).ok()?;
+    match quotient / 2.0 {
+        half if f.sf(half) < LEVEL / 2.0 => Some(MostVariance::Starts),
+        half if f.cdf(half) < LEVEL / 2.0 => Some(MostVariance::Slices),
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::analysis::compare::compare;
+    use crate::analysis::statistics::simulations::{Machine, REAL};
     use crate::measure::{LatencySummary, Summary};
     use crate::record::SliceRecord;
 
@@ -146,5 +184,53 @@ mod tests {
         assert_eq!(of(&LoadRecord::default(), &starts), None);
         let one = of(&sliced(), &starts[..1]).unwrap().pairs[0].clone();
         assert_eq!((one.starts_deviation_percent, one.starts_own_percent), (None, None));
+    }
+
+    /// The quantiles are those of tables of F(4, 10): 0.025 and 0.975 of it are below 0.1131 and 4.468.
+    #[test]
+    fn the_level_with_most_variance_must_be_shown() {
+        let pair = |starts: u32, quotient: f64| SlicesPair {
+            targets: ["a".to_owned(), "b".to_owned()],
+            starts,
+            slices_deviation_percent: f64::exp_m1(0.03) * 100.0,
+            starts_deviation_percent: Some((0.03 * (quotient / 3.0).sqrt()).exp_m1() * 100.0),
+            starts_own_percent: None,
+        };
+        let of = |quotient: f64| most_variance(&pair(5, quotient), 3);
+        assert_eq!([of(2.0 * 4.46), of(2.0 * 4.48)], [None, Some(MostVariance::Starts)]);
+        assert_eq!([of(2.0 * 0.112), of(2.0 * 0.114)], [Some(MostVariance::Slices), None]);
+        assert_eq!(of(f64::INFINITY), Some(MostVariance::Starts), "equal slices");
+        assert_eq!(most_variance(&pair(4, 1e9), 3), None, "four starts");
+        let mut equal = pair(5, 0.0);
+        equal.slices_deviation_percent = 0.0;
+        assert_eq!(most_variance(&equal, 3), None, "no variation");
+    }
+
+    /// Returns the shares of 1,000 simulated pairs, of five starts of three slices each, that name slices
+    /// and starts. `own` is the starts' standard deviation over that of the slices.
+    fn simulated(own: f64) -> [f64; 2] {
+        let mut machine = Machine::new(1, REAL);
+        let mut start = || {
+            let own = own * machine.normal();
+            [0; 3].map(|_| 100.0 * (0.03 * (own + machine.normal())).exp())
+        };
+        let named: Vec<_> = (0..1_000)
+            .map(|_| {
+                let starts: Vec<[f64; 3]> = (0..5).map(|_| start()).collect();
+                most_variance(&of(&sliced(), &starts).unwrap().pairs[0], 3)
+            })
+            .collect();
+        let share = |level| named.iter().filter(|it| **it == Some(level)).count() as f64 / 1e3;
+        [share(MostVariance::Slices), share(MostVariance::Starts)]
+    }
+
+    #[test]
+    fn the_wrong_level_is_named_in_few_runs() {
+        let [slices, starts] = simulated((1.0_f64 / 3.0).sqrt());
+        assert!(slices < 0.04 && starts < 0.04, "both cause half: {slices} {starts}");
+        let [_, starts] = simulated(0.0);
+        assert!(starts < 0.01, "{starts}");
+        let [slices, starts] = simulated(3.0);
+        assert!(slices < 0.01 && starts > 0.5, "{slices} {starts}");
     }
 }

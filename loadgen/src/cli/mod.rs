@@ -165,9 +165,9 @@ pub struct RunArgs {
     /// are each measured with the first one.
     #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast"])]
     pub duet: bool,
-    /// Measure the latency with one more user, in a process of its own and with a connection of its
-    /// own, beside the load. Its requests arrive at random times, at RATE requests per second, from 0.1
-    /// to 1000 [default of RATE: 20]. A verdict tells where the latencies of the load differ.
+    /// Measure the latency with a few more users, in a process and on connections of their own, beside
+    /// the load. Their iterations begin at random times, at RATE requests per second, from 0.1 to 1000
+    /// [default of RATE: 20]. A verdict tells where the latencies of the load differ.
     #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations", "slices"])]
     pub probe: Option<f64>,
     /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at

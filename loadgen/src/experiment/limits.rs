@@ -4,6 +4,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::job::Job;
+use super::probe_users::probe_users;
 
 /// Number of open files that loadgen needs besides the users' connections.
 const RESERVED_FILES: u64 = 100;
@@ -18,7 +19,7 @@ pub enum LimitError {
         help("widen net.ipv4.ip_local_port_range (sysctl), or reduce --users")
     )]
     Ports {
-        /// Number of users in all processes together.
+        /// Number of users in all processes together, those of a probe included.
         users: u32,
         /// Number of local ports.
         ports: u32,
@@ -40,30 +41,43 @@ pub enum LimitError {
     },
 }
 
-/// Number of processes on this machine that have users; `None` if all users are on other hosts.
+/// Processes on this machine that have users.
 #[derive(Debug, Clone, Copy)]
-pub struct Processes(Option<u32>);
+pub struct Processes {
+    /// Number of processes that share the users of the load; `None` if all users are on other hosts.
+    of_load: Option<u32>,
+    /// Number of users of the probe, which has a process of its own; 0 without a probe.
+    of_probe: u32,
+}
 
 impl Processes {
     /// Counts a job's processes on this machine. Other hosts
     /// are left out, because their limits are unknown.
     pub fn of(job: &Job) -> Self {
-        Self(job.remote.is_none().then(|| job.workers.unwrap_or(1)))
+        Self {
+            of_load: job.remote.is_none().then(|| job.workers.unwrap_or(1)),
+            of_probe: job.probe.map_or(0, |rate| probe_users(&job.scenario, rate)),
+        }
     }
 
-    /// Checks that the limits on files and ports allow this number of users.
+    /// Checks that the limits on files and ports allow this number of users of the load.
     ///
     /// # Errors
     /// Fails if a limit is too low.
     pub fn allow(self, users: u32) -> Result<(), LimitError> {
-        let Some(processes) = self.0 else { return Ok(()) };
-        if let Some(ports) = local_ports().filter(|ports| users > *ports) {
-            return Err(LimitError::Ports { users, ports });
+        self.fit(users, local_ports().unwrap_or(u32::MAX), raise_open_files())
+    }
+
+    fn fit(self, users: u32, ports: u32, files: u64) -> Result<(), LimitError> {
+        let Some(processes) = self.of_load else { return Ok(()) };
+        let all = users.saturating_add(self.of_probe);
+        if all > ports {
+            return Err(LimitError::Ports { users: all, ports });
         }
-        let (users, limit) = (users.div_ceil(processes), raise_open_files());
-        match u64::from(users) + RESERVED_FILES <= limit {
+        let users = users.div_ceil(processes).max(self.of_probe);
+        match u64::from(users) + RESERVED_FILES <= files {
             true => Ok(()),
-            false => Err(LimitError::Files { users, limit }),
+            false => Err(LimitError::Files { users, limit: files }),
         }
     }
 }
@@ -85,4 +99,23 @@ pub fn local_ports() -> Option<u32> {
     let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);
     let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
     Some(last.saturating_sub(first) + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_users_of_a_probe_need_ports_and_files_too() {
+        let alone = Processes { of_load: Some(2), of_probe: 0 };
+        let probed = Processes { of_probe: 200, ..alone };
+        assert_eq!(alone.fit(1_000, 1_000, 600), Ok(()));
+        let ports = Err(LimitError::Ports { users: 1_200, ports: 1_000 });
+        assert_eq!(probed.fit(1_000, 1_000, 600), ports);
+        assert_eq!(probed.fit(100, 1_000, 300), Ok(()));
+        let files = Err(LimitError::Files { users: 200, limit: 299 });
+        assert_eq!(probed.fit(100, 1_000, 299), files, "the probe has a process of its own");
+        let remote = Processes { of_load: None, of_probe: 0 };
+        assert_eq!(remote.fit(1_000, 10, 10), Ok(()));
+    }
 }

@@ -20,6 +20,7 @@ pub mod kind;
 pub mod limits;
 pub mod measured;
 pub mod observe;
+mod probe_users;
 pub mod published;
 pub mod replicas;
 pub mod run;

@@ -1,10 +1,15 @@
 //! Targets that are up at the same time and are loaded in turn, several times in each start.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::common::Counting;
+use crate::common::processes::{Started, assert_gone, tree};
 use crate::common::program::{Finished, Project};
 
 const SCENARIO: &str = "[load]\nusers = 2\n[[step]]\nget = \"/slow/2\"\n";
@@ -157,7 +162,26 @@ fn a_failed_threshold_ends_the_run_within_a_start() {
         "[load]\nusers = 4\nduration = \"4s\"\n[[step]]\nget = \"/\"\n[thresholds]\nmax = \"< 1us\"\n",
     );
     let fixed = ["-s=mine.toml", "-t=sanic,fastapi", "--rounds=3", "--warmup=0s", "--format=json"];
-    let finished = project.run(&[&fixed[..], &["--slices=2", "--fail-fast", "--out=run"]].concat());
+    let arguments = [&fixed[..], &["--slices=2", "--fail-fast", "--out=run"]].concat();
+    let mut command = project.command(&arguments);
+    let child = Started::of(command.stdout(Stdio::piped()).stderr(Stdio::piped()));
+    let (pid, ended) = (child.id(), AtomicBool::new(false));
+    let (output, pids) = thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut pids = HashSet::new();
+            while !ended.load(Ordering::Relaxed) {
+                pids.extend(tree(pid));
+                thread::sleep(Duration::from_millis(20));
+            }
+            pids
+        });
+        let output = child.output();
+        ended.store(true, Ordering::Relaxed);
+        (output, watch.join().unwrap())
+    });
+    assert!(pids.len() > 2, "loadgen, and two servers: {pids:?}");
+    assert_gone(&pids, Duration::from_secs(2));
+    let finished = Finished::of(output, &project.path(""));
     assert_eq!(finished.code, Some(3), "{}", finished.said());
     let document = finished.json();
     assert_eq!(document["stopped_early"]["round"], json!(1));

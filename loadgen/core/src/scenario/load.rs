@@ -168,6 +168,18 @@ impl Load {
     }
 }
 
+impl ThinkTime {
+    /// Returns the mean time.
+    #[must_use]
+    pub fn mean(&self) -> Duration {
+        match self {
+            Self::Fixed(always) => *always,
+            Self::Uniform { min, max } => (*min + *max) / 2,
+            Self::Exponential { mean } => *mean,
+        }
+    }
+}
+
 impl fmt::Display for ThinkTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let time = |time: &Duration| humantime::format_duration(*time);

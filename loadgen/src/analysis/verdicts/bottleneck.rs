@@ -101,8 +101,8 @@ pub(super) fn disturbed(record: &RunRecord) -> Option<Verdict> {
     let advice = "stop the other programs, or measure again after they end";
     let of_server = match record.environment.runtime == "url" {
         true => {
-            "; programs that work for the server count as others, unless it started them or has \
-                 TCP connections to them"
+            "; programs that work for the server count as others, unless it started them and they ran \
+                 for a second or more, or it has TCP connections to them"
         }
         false => "",
     };

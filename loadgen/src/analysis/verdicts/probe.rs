@@ -1,6 +1,6 @@
 //! Checks whether the latencies of the load are those of another client at the same time, the probe.
 
-use super::verdict;
+use super::{rate_not_kept, verdict};
 use crate::analysis::probe::{over_rounds, us};
 use crate::analysis::statistics::LEVEL;
 use crate::record::{
@@ -28,7 +28,13 @@ const SENT_AND_READ: f64 = 2.0;
 /// at least five rounds: of the highest such percentile.
 pub(super) fn probe_differs(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let ratios = target.probe.as_ref()?.ratios.iter().rev();
-    let (percentile, ratio) = ratios.into_iter().find(|it| differs(target, *it.0, it.1))?;
+    // Requests that wait until a user is free, because the target does not carry the rate, wait for no
+    // other reason that is known: `rate_not_kept` tells of them.
+    let waits_for_users = rate_not_kept(target, record).is_some();
+    let differs = |percentile: Percentile, ratio: &ProbeRatio| {
+        differs(target, percentile, ratio) && !(waits_for_users && ratio.ratio > 1.0)
+    };
+    let (percentile, ratio) = ratios.into_iter().find(|it| differs(*it.0, it.1))?;
     let [low, high] = ratio.confidence_95?;
     let [load, probe] = means(target, *percentile)?.map(|us| milliseconds(Some(us as u64)));
     let waits = if ratio.ratio > 1.0 { "less" } else { "longer" };
@@ -38,8 +44,8 @@ pub(super) fn probe_differs(target: &TargetRecord, record: &RunRecord) -> Option
          the figures of the load say",
         ratio.ratio
     );
-    let advice = if ratio.ratio > 1.0 { LONGER } else { shorter(&record.load) };
-    Some(verdict(target, VerdictKind::ProbeDiffers, message, advice))
+    let advice = if ratio.ratio > 1.0 { LONGER.to_owned() } else { shorter(&record.load) };
+    Some(verdict(target, VerdictKind::ProbeDiffers, message, &advice))
 }
 
 const LONGER: &str = "the load waits for itself: in loadgen (give it more CPUs or --workers), on connections that its \
@@ -47,21 +53,23 @@ const LONGER: &str = "the load waits for itself: in loadgen (give it more CPUs o
      its connections unequally";
 
 /// Returns the advice for a load whose latencies are shorter than those of the probe.
-fn shorter(load: &LoadRecord) -> &'static str {
-    match load.arrivals.as_deref() {
+fn shorter(load: &LoadRecord) -> String {
+    let why = match load.arrivals.as_deref() {
         None => {
             "in the closed model, a user finds only the requests of the other users, and a stall of the \
              server delays each user once: use more users, or the open model with arrivals = \"poisson\"; \
-             or see whether the server serves its connections unequally"
+             or "
         }
-        Some("Poisson") => {
-            "both send at random times: see whether the server serves its connections unequally"
-        }
+        Some("Poisson") => "both send at random times: ",
         Some(_) => {
             "evenly spaced requests meet each other less often than requests at random times: set \
-             arrivals = \"poisson\"; or see whether the server serves its connections unequally"
+             arrivals = \"poisson\"; or "
         }
-    }
+    };
+    format!(
+        "{why}see whether the server serves its connections unequally, or closes idle ones, so that \
+         requests of the probe must connect"
+    )
 }
 
 fn differs(target: &TargetRecord, percentile: Percentile, ratio: &ProbeRatio) -> bool {
@@ -141,7 +149,8 @@ mod tests {
 
     fn said(target: &TargetRecord, arrivals: Option<&str>) -> Option<[String; 2]> {
         let arrivals = arrivals.map(str::to_owned);
-        let load = LoadRecord { arrivals, ..LoadRecord::default() };
+        let rate_per_s = arrivals.is_some().then_some(100.0);
+        let load = LoadRecord { arrivals, rate_per_s, ..LoadRecord::default() };
         let verdict = probe_differs(target, &RunRecord { load, ..RunRecord::default() })?;
         Some([verdict.message, verdict.advice])
     }
@@ -194,5 +203,16 @@ mod tests {
         assert_eq!(said(&target(8_000.0, 9_000.0, 5_000, 50), None), None, "nothing is left");
         // More requests of the probe make the load wait longer, and hide no shorter latency.
         assert!(said(&target(8_000.0, 9_000.0, 100, 150), None).is_some());
+    }
+
+    #[test]
+    fn a_rate_that_is_not_kept_explains_that_the_load_waits_longer() {
+        let mut slow = target(12_000.0, 6_000.0, 100, 50);
+        slow.total.unsent = 100;
+        assert_eq!(said(&slow, Some("evenly spaced")), None);
+        assert!(said(&slow, None).is_some(), "the closed model has no rate to keep");
+        let mut fast = target(8_000.0, 9_000.0, 100, 50);
+        fast.total.unsent = 100;
+        assert!(said(&fast, Some("evenly spaced")).is_some(), "the load waits less all the same");
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::verdict;
 use crate::analysis::steady::{Change, Figure, Step, Unsteady};
-use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
+use crate::record::{LoadRecord, RunRecord, TargetRecord, Verdict, VerdictKind};
 use crate::text::{counted, duration, rate};
 
 /// Returns a verdict if the rate or the CPU time per request changed during the measurement. Only a
@@ -45,10 +45,14 @@ pub(super) fn not_steady(target: &TargetRecord, record: &RunRecord) -> Option<Ve
         }
     };
     let advice = match unsteady.settles_after_s {
-        Some(seconds) => format!(
-            "the target was still warming up, or settling: start counting later, with --warmup {}",
-            whole((load.warmup_s + seconds as f64).ceil())
-        ),
+        Some(seconds) => {
+            let (warmup, why) = enough_warmup(&record.load, seconds);
+            format!(
+                "the target was still warming up, or settling: start counting later, with --warmup \
+                 {}{why}",
+                whole(warmup)
+            )
+        }
         None => {
             "look for something that fills up, is throttled or competes for the CPUs, and hold the \
                  load for longer to see whether the target settles"
@@ -56,6 +60,21 @@ pub(super) fn not_steady(target: &TargetRecord, record: &RunRecord) -> Option<Ve
         }
     };
     Some(verdict(target, VerdictKind::NotSteady, changed, &advice))
+}
+
+/// Returns a warm-up in whole seconds that leaves out this many seconds more, and the reason for its
+/// length if there are slices.
+fn enough_warmup(load: &LoadRecord, seconds: usize) -> (f64, String) {
+    let more = seconds as f64;
+    match (load.slices, load.slice_warmup_s) {
+        (Some(slices), Some(each)) => {
+            let why = format!(
+                " (of {slices} slices of a start, each but the first has 1/{slices} of it)"
+            );
+            ((f64::from(slices) * (each + more)).ceil(), why)
+        }
+        _ => ((load.warmup_s + more).ceil(), String::new()),
+    }
 }
 
 /// Formats a whole number of seconds as a duration of the command line.
@@ -67,7 +86,7 @@ fn whole(seconds: f64) -> String {
 mod tests {
     use super::*;
     use crate::measure::SecondRecord;
-    use crate::record::{LoadRecord, RoundRecord};
+    use crate::record::RoundRecord;
 
     /// Returns a target with rounds of these rates, and the record of its run.
     fn run(rounds: &[Vec<u64>]) -> (TargetRecord, RunRecord) {
@@ -104,6 +123,11 @@ mod tests {
             )
         );
         assert!(said.advice.ends_with("--warmup 4s"), "1.5 s and 2 s more: {}", said.advice);
+        let mut sliced = record.clone();
+        (sliced.load.slices, sliced.load.slice_warmup_s) = (Some(4), Some(0.375));
+        let said = not_steady(&target, &sliced).unwrap();
+        let advice = "--warmup 10s (of 4 slices of a start, each but the first has 1/4 of it)";
+        assert!(said.advice.ends_with(advice), "4 × 2.375 s: {}", said.advice);
         let mut staged = record;
         staged.load.stages = vec![crate::record::StageRecord { to: 9.0, over_s: 20.0 }];
         assert_eq!(not_steady(&target, &staged), None);

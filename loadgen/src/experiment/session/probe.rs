@@ -1,10 +1,10 @@
-//! Measures the latency beside the load, with one more user at a low rate: a probe.
+//! Measures the latency beside the load, with a few more users at a low rate: a probe.
 //!
-//! The probe sends the steps of the scenario from a process of its own, over a connection of its own.
-//! Its requests arrive at random times, so that they find the server as it is on average (R. W.
-//! Wolff, "Poisson Arrivals See Time Averages", Operations Research 30, 1982), and wait neither for
-//! the load's requests in loadgen nor for each other. If the load's latencies differ, they are those
-//! of its own requests, and not those of any other client.
+//! The probe sends the steps of the scenario from a process of its own, over connections of its own.
+//! Its iterations arrive at random times, so that their first requests find the server as it is on
+//! average (R. W. Wolff, "Poisson Arrivals See Time Averages", Operations Research 30, 1982), and wait
+//! neither for the load's requests in loadgen nor for each other. If the load's latencies differ, they
+//! are those of its own requests, and not those of any other client.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -18,14 +18,11 @@ use crate::cluster::{Cluster, ClusterError, LocalWorkers, PreparedRound};
 use crate::engine::{Plan, Results, RoundControl};
 use crate::experiment::job::Job;
 use crate::experiment::observe::{Event, Observers};
+use crate::experiment::probe_users::probe_users;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Layout, Watched};
 use crate::measure::PROBE;
 use crate::scenario::{Arrivals, Model, Open, Sharing};
-
-/// Response time, in s, up to which no request of the probe waits for another one: the probe has as
-/// many users as requests arrive in this time. They send, and connect, only when they are needed.
-const SLOWEST_S: f64 = 2.0;
 
 /// Bits in which the seed of the probe differs from that of the load, so that both send other data.
 const OTHER_SEED: u64 = 1 << 52;
@@ -112,7 +109,7 @@ fn plan(load: &Plan, rate_per_s: f64) -> Plan {
     plan.first_user = load.first_user + all.load.users + 1;
     plan.seed ^= OTHER_SEED;
     all.load.model = Model::Open(Open { rate: rate_per_s, arrivals: Arrivals::Poisson });
-    all.load.users = (rate_per_s * SLOWEST_S).ceil().max(1.0) as u32;
+    all.load.users = probe_users(all, rate_per_s);
     all.http.sharing = Sharing::default();
     plan
 }

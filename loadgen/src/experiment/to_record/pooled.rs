@@ -13,7 +13,7 @@ use super::round::{Conditions, round_record};
 use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{Tally, counters, together};
-use crate::analysis::{effective_samples, probe_ratios, thresholds};
+use crate::analysis::{effective_samples, probe_ratios, starts, thresholds};
 use crate::engine::Results;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
@@ -58,7 +58,7 @@ pub fn pool(
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
         latency_over_rounds_us: LatencyOverRounds::of(&rounds_recorded),
-        effective_samples: effective_samples(&answered_by_start(&whole)),
+        effective_samples: effective_samples(&answered_by_start(rounds, &rounds_recorded)),
         transport: url.map(|url| transport(&job.scenario, url)),
         url: url.cloned().unwrap_or_default(),
         server,
@@ -91,16 +91,19 @@ pub fn pool(
     (record, thresholds)
 }
 
-/// Returns the latencies of the expected responses in the hold of each start: of its only round, or of
-/// its slices together.
-fn answered_by_start(rounds: &[&MeasuredRound]) -> Vec<Latencies> {
-    let mut starts: BTreeMap<u32, Latencies> = BTreeMap::new();
-    for round in rounds {
-        let start = round.slice.map_or(round.number, |slice| slice.start);
-        let answered = together(&round.results.series.phase(Phase::Hold)).answered;
-        starts.entry(start).or_default().merge(&answered);
-    }
-    starts.into_values().collect()
+/// Returns the latencies of the expected responses in the hold of each start that ran as planned: of its
+/// only round, or of all of its slices together. `records` describe these rounds.
+fn answered_by_start(rounds: &[&MeasuredRound], records: &[RoundRecord]) -> Vec<Latencies> {
+    let measured: BTreeMap<u32, &MeasuredRound> =
+        rounds.iter().map(|round| (round.number, *round)).collect();
+    let of_start = |slices: Vec<&RoundRecord>| {
+        let mut all = Latencies::default();
+        for round in slices.into_iter().filter_map(|slice| measured.get(&slice.round)) {
+            all.merge(&together(&round.results.series.phase(Phase::Hold)).answered);
+        }
+        all
+    };
+    starts(records).into_values().map(of_start).collect()
 }
 
 /// Returns the results of the probe over these rounds, which `records` describe, and compares the
@@ -141,4 +144,30 @@ fn uncoordinated(
     }
     let interval = window.mul_f64(f64::from(users) / all.answered.len() as f64);
     Some(LatencySummary::from(&all.answered.without_coordination(interval)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::SliceRecord;
+
+    #[test]
+    fn a_start_that_lacks_a_slice_has_no_latencies() {
+        let round = |number: u32| MeasuredRound { number, ..MeasuredRound::default() };
+        let record = |number: u32| RoundRecord {
+            round: number,
+            slice: Some(SliceRecord {
+                start: (number - 1) / 2 + 1,
+                number: (number - 1) % 2 + 1,
+                of: 2,
+            }),
+            whole: number != 3,
+            ..RoundRecord::default()
+        };
+        let rounds = [1, 2, 3, 4, 5].map(round);
+        let records = [1, 2, 3, 4, 5].map(record);
+        let rounds: Vec<&MeasuredRound> = rounds.iter().collect();
+        // The second start was cut off in a slice, and the third lacks one.
+        assert_eq!(answered_by_start(&rounds, &records).len(), 1);
+    }
 }

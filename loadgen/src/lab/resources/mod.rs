@@ -148,9 +148,10 @@ pub struct Surroundings {
 /// measurement ends.
 #[derive(Debug)]
 pub struct Window {
+    /// Start of the window, before the first sample.
     began: Instant,
     samples: Arc<Mutex<Samples>>,
-    /// Counters of the machine at the start of the measurement.
+    /// Counters of the machine at the end of the first sample.
     accounts: Accounts,
     /// Sender whose drop ends the sampling thread.
     _until: mpsc::Sender<()>,
@@ -171,8 +172,8 @@ impl Window {
     ) -> Result<Self, LabError> {
         let mut samples = Samples { surroundings, ..Samples::new(watched)? };
         let began = Instant::now();
-        let accounts = Accounts::now();
         samples.take();
+        let accounts = Accounts::now();
         let samples = Arc::new(Mutex::new(samples));
         let (until, ended) = mpsc::channel();
         std::thread::spawn({
@@ -192,15 +193,23 @@ impl Window {
 
     /// Ends the measurement and returns the result. The usage of processes that are watched under
     /// the same name is added up.
+    ///
+    /// The clocks of processes are read at the end of each sample, after a look at all processes that
+    /// takes some ms. Percentages are therefore over the time from the first to the last sample. CPU time
+    /// is scaled from that time to the whole window, so that it belongs to all requests of the window.
     pub fn close(self) -> Observed {
         let mut samples = lock(&self.samples);
         samples.take();
-        let elapsed = self.began.elapsed();
+        let elapsed = samples.elapsed();
         let machine = Accounts::now().since(&self.accounts, elapsed);
         let (server_percent, busiest_others) = samples.around(elapsed);
+        let (mut services, mut replicas) = (samples.usage(elapsed), samples.of_replicas(elapsed));
+        let whole = self.began.elapsed().as_secs_f64() / elapsed.as_secs_f64().max(f64::EPSILON);
+        let all = services.values_mut().chain(&mut replicas);
+        all.for_each(|used| used.cpu_s *= whole);
         Observed {
-            services: samples.usage(elapsed),
-            replicas: samples.of_replicas(elapsed),
+            services,
+            replicas,
             machine,
             other_loadgen: samples.other_loadgen,
             server_percent,
@@ -291,6 +300,14 @@ impl Samples {
             Some((name.clone(), seen.cpu_percent(&self.at, newest)?))
         };
         self.seen.iter().filter_map(named).collect()
+    }
+
+    /// Returns the time from the first sample to the last.
+    fn elapsed(&self) -> Duration {
+        match self.at[..] {
+            [first, .., last] => last - first,
+            _ => Duration::ZERO,
+        }
     }
 
     fn usage(&self, elapsed: Duration) -> BTreeMap<String, ResourceRecord> {

@@ -76,20 +76,10 @@ impl Seen {
     pub(super) fn look_at(&mut self, watched: &Watched, system: &System, number: usize) {
         self.newest = number;
         let (mut bytes, mut files) = (0, None);
-        let members = members(system, watched);
-        // Before the members' own times: a child that ends in between is then missing in this sample,
-        // instead of counted twice.
-        if watched.scope != Scope::Alone {
-            let root = Pid::from_u32(watched.pid);
-            let parents = members.iter().copied().chain([root]);
-            parents.for_each(|pid| self.look_at_ended_children(pid, system, number));
-        }
-        for pid in members {
+        for (pid, cpu) in self.read_cpu_times(watched, system, number) {
             let Some(process) = system.process(pid) else {
                 continue;
             };
-            let coarse = process.accumulated_cpu_time().saturating_mul(1_000_000);
-            let cpu = cpu_time::own_ns(pid.as_u32()).unwrap_or(coarse);
             // CPU time from before the window does not count. All CPU time of a process that
             // started later counts.
             let before = if number == 0 { cpu } else { 0 };
@@ -120,11 +110,40 @@ impl Seen {
         files.into_iter().for_each(|files| add_at(&mut self.files, number, files));
     }
 
+    /// Returns the CPU time of each member, in ns, and reads the CPU time of the members' ended children.
+    ///
+    /// A member that ends meanwhile would count both itself and in the time of its parent, or in neither:
+    /// all times are then read again without it.
+    fn read_cpu_times(
+        &mut self,
+        watched: &Watched,
+        system: &System,
+        number: usize,
+    ) -> Vec<(Pid, u64)> {
+        let mut members = members(system, watched);
+        loop {
+            if watched.scope != Scope::Alone {
+                let root = Pid::from_u32(watched.pid);
+                let parents = members.iter().copied().chain([root]);
+                parents.for_each(|pid| self.look_at_ended_children(pid, system, number));
+            }
+            let cpu = |pid: &Pid| Some((*pid, cpu_ns(*pid, system)?));
+            let times: Vec<(Pid, u64)> = members.iter().filter_map(cpu).collect();
+            if times.len() == members.len() {
+                return times;
+            }
+            members = times.into_iter().map(|(pid, _)| pid).collect();
+        }
+    }
+
     fn look_at_ended_children(&mut self, pid: Pid, system: &System, number: usize) {
         let Some(process) = system.process(pid) else { return };
         let Some(now) = cpu_time::of_ended_children_ns(pid.as_u32()) else { return };
-        let before = if number == 0 { now } else { 0 };
-        self.of_ended.entry((pid, process.start_time())).or_insert((before, now)).1 = now;
+        let (first, last) = self.of_ended.entry((pid, process.start_time())).or_default();
+        *last = now;
+        if number == 0 {
+            *first = now;
+        }
     }
 
     /// Returns the processes.
@@ -143,11 +162,18 @@ impl Seen {
     fn unseen_ns(&self) -> u64 {
         let is_here =
             |process: &Process| self.cpu.get(process).is_none_or(|of| of.seen_at == self.newest);
-        // The time of a parent that has ended itself is part of its own parent's.
-        let here = self.of_ended.iter().filter(|(process, _)| is_here(process));
-        let ended: u64 = here.map(|(_, (first, last))| last.saturating_sub(*first)).sum();
+        // The time of a parent that has ended itself is part of its own parent's, with the time of
+        // those of its children that ended before the measurement.
+        let (mut ended, mut known) = (0_u64, 0_u64);
+        for (process, (first, last)) in &self.of_ended {
+            match is_here(process) {
+                true => ended += last.saturating_sub(*first),
+                false => known += first,
+            }
+        }
         let gone = self.cpu.values().filter(|of| of.seen_at < self.newest);
-        ended.saturating_sub(gone.map(|of| of.last).sum())
+        known += gone.map(|of| of.last).sum::<u64>();
+        ended.saturating_sub(known)
     }
 
     /// CPU time of all processes during the measurement, in ns.
@@ -237,6 +263,14 @@ fn in_containers(
     }
 }
 
+/// Returns the CPU time of a process, in ns; `None` if the process has ended since `system` was read.
+fn cpu_ns(pid: Pid, system: &System) -> Option<u64> {
+    match cfg!(target_os = "linux") {
+        true => cpu_time::own_ns(pid.as_u32()),
+        false => Some(system.process(pid)?.accumulated_cpu_time().saturating_mul(1_000_000)),
+    }
+}
+
 fn members(system: &System, watched: &Watched) -> BTreeSet<Pid> {
     let root = Pid::from_u32(watched.pid);
     let mut members = BTreeSet::from([root]);
@@ -251,4 +285,68 @@ fn members(system: &System, watched: &Watched) -> BTreeSet<Pid> {
         }
     }
     members
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn process(pid: u32) -> Process {
+        (Pid::from_u32(pid), 0)
+    }
+
+    /// A gone parent had used 100 ms before the window and 50 ms in it, and its ended children 2 s before
+    /// the window and 300 ms in it. Its own parent has waited for it.
+    #[test]
+    fn a_parent_that_ends_counts_no_child_from_before_the_window() {
+        let (manager, parent) = (process(1), process(2));
+        let seen = Seen {
+            cpu: HashMap::from([
+                (manager, CpuTime { before: 7 * MS, last: 8 * MS, seen_at: 1 }),
+                (parent, CpuTime { before: 100 * MS, last: 120 * MS, seen_at: 0 }),
+            ]),
+            of_ended: HashMap::from([
+                (manager, (500 * MS, (500 + 150 + 2_300) * MS)),
+                (parent, (2_000 * MS, 2_100 * MS)),
+            ]),
+            newest: 1,
+            ..Seen::default()
+        };
+        assert_eq!(seen.unseen_ns(), (30 + 300) * MS, "after the last sample");
+        assert_eq!(seen.all_used_ns(), (1 + 50 + 300) * MS);
+    }
+
+    /// A child that ended after the look at all processes, and before its clock is read.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_child_that_ends_within_a_sample_counts_once() {
+        use std::io::{Read, Write};
+        use std::process::{Command, Stdio};
+
+        use sysinfo::{ProcessRefreshKind, ProcessesToUpdate};
+        let child = "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; echo; read end";
+        let script = format!("sh -c '{child}'; exec sleep 60");
+        let mut command = Command::new("sh");
+        command.args(["-c", &script]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut shell = command.spawn().unwrap();
+        let _ = shell.stdout.as_mut().unwrap().read(&mut [0]).unwrap();
+        let mut system = System::new().unwrap();
+        let kind = ProcessRefreshKind::nothing().with_cpu().without_tasks();
+        system.refresh_processes_specifics(ProcessesToUpdate::All, true, kind);
+        let (watched, mut seen) = (Watched::below("tree", shell.id()), Seen::default());
+        seen.look_at(&watched, &system, 0);
+        shell.stdin.take().unwrap().write_all(b"\n").unwrap();
+        let ended = || cpu_time::of_ended_children_ns(shell.id()).unwrap();
+        let began = Instant::now();
+        while ended() == 0 && began.elapsed() < Duration::from_secs(30) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        seen.look_at(&watched, &system, 1);
+        let (ended, used) = (ended(), seen.all_used_ns());
+        shell.kill().unwrap();
+        shell.wait().unwrap();
+        assert!(ended >= 20 * MS && used <= 10 * MS, "{used} of {ended}");
+    }
 }

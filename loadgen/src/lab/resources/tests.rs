@@ -27,6 +27,24 @@ fn a_window_counts_the_usage_within_it() {
     }
 }
 
+/// The look at all processes that comes before the first sample takes long on a machine with many.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_slow_first_sample_lowers_no_share_and_no_cpu_time_per_request() {
+    let mut window = Window::open(vec![Watched::process("self", std::process::id())]).unwrap();
+    window.began -= Duration::from_millis(700);
+    let began = Instant::now();
+    let mut sum = 0_u64;
+    while began.elapsed() < Duration::from_millis(300) {
+        sum = std::hint::black_box(sum.wrapping_mul(31).wrapping_add(7));
+    }
+    let observed = window.close();
+    let usage = &observed.services["self"];
+    assert!(usage.busiest_thread_percent.unwrap() > 80.0, "{usage:?}");
+    let seconds = usage.cpu_s / usage.cpu_percent * 100.0;
+    assert!(seconds >= 1.0, "the CPU time is that of the whole window: {seconds}");
+}
+
 #[test]
 fn processes_are_listed_from_the_busiest() {
     let script = "(while :; do :; done) & spin=$!; sleep 5 & sleep 1; kill $spin $!; wait";

@@ -20,11 +20,11 @@ fn line(target: &TargetRecord, ProbeRecord { total, ratios }: &ProbeRecord) -> S
         Some(format!("{percentile} {} ms", milliseconds(Some(us))))
     });
     let figures: Vec<String> = known.collect();
-    let failed = match total.errors {
-        0 => String::new(),
-        n => format!(" ({} failed)", count(n)),
-    };
-    let requests = counted(total.requests, "request") + &failed;
+    let less = [(total.errors, "failed"), (total.unsent, "more were not sent")];
+    let less = less.into_iter().filter(|(n, _)| *n > 0);
+    let less: Vec<String> = less.map(|(n, what)| format!("{} {what}", count(n))).collect();
+    let less = if less.is_empty() { String::new() } else { format!(" ({})", less.join(", ")) };
+    let requests = counted(total.requests, "request") + &less;
     let measured = match figures.is_empty() {
         true => format!("{requests}, too few for a latency"),
         false => format!("{} in {requests}", figures.join(", ")),
@@ -51,8 +51,12 @@ mod tests {
     use super::*;
     use crate::measure::{LatencySummary, Summary};
 
-    fn said(latency_us: LatencySummary, errors: u64, ratios: &[(Percentile, f64)]) -> String {
-        let total = Summary { requests: 1_204, errors, latency_us, ..Summary::default() };
+    fn said(
+        latency_us: LatencySummary,
+        [errors, unsent]: [u64; 2],
+        ratios: &[(Percentile, f64)],
+    ) -> String {
+        let total = Summary { requests: 1_204, errors, unsent, latency_us, ..Summary::default() };
         let ratio = |ratio: f64| ProbeRatio {
             ratio,
             confidence_95: (ratio > 1.0).then_some([ratio - 0.1, ratio + 0.1]),
@@ -71,18 +75,22 @@ mod tests {
         let latency = |p50, p95, p99| LatencySummary { p50, p95, p99, ..LatencySummary::default() };
         let ratios = [(Percentile::P50, 0.9), (Percentile::P95, 1.25)];
         assert_eq!(
-            said(latency(Some(4_900), Some(9_800), Some(12_000)), 0, &ratios),
+            said(latency(Some(4_900), Some(9_800), Some(12_000)), [0, 0], &ratios),
             "probe of sanic: p50 4.90 ms, p95 9.80 ms, p99 12.0 ms in 1,204 requests; p95 of the load \
              is 1.25 times that of the probe (1.15–1.35)"
         );
         assert_eq!(
-            said(latency(Some(4_900), None, None), 3, &ratios[..1]),
+            said(latency(Some(4_900), None, None), [3, 0], &ratios[..1]),
             "probe of sanic: p50 4.90 ms in 1,204 requests (3 failed); p50 of the load is 0.90 times \
              that of the probe"
         );
         assert_eq!(
-            said(latency(None, None, None), 0, &[]),
+            said(latency(None, None, None), [0, 0], &[]),
             "probe of sanic: 1,204 requests, too few for a latency"
+        );
+        assert!(
+            said(latency(Some(4_900), None, None), [3, 7], &[])
+                .ends_with("in 1,204 requests (3 failed, 7 more were not sent)")
         );
     }
 }

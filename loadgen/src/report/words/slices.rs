@@ -1,12 +1,10 @@
 //! Says whether more slices or more starts would make the intervals narrower.
 
+use crate::analysis::{MostVariance, most_variance};
 use crate::record::{RunRecord, SlicesPair};
 
-/// Share of the variance over starts, in %, from which it counts as the starts' own.
-const MOSTLY: f64 = 50.0;
-
 /// Describes how much ratios vary within starts and from start to start, all pairs together, and which
-/// would help; `None` without slices or with fewer than two starts.
+/// would help if that is shown for each pair; `None` without slices or with fewer than two starts.
 pub(super) fn variation(record: &RunRecord) -> Option<String> {
     let pairs = &record.slices.as_ref()?.pairs;
     let of = |figure: fn(&SlicesPair) -> Option<f64>| -> Option<Vec<f64>> {
@@ -14,21 +12,23 @@ pub(super) fn variation(record: &RunRecord) -> Option<String> {
     };
     let slices = quadratic_mean(&of(|pair| Some(pair.slices_deviation_percent))?);
     let starts = quadratic_mean(&of(|pair| pair.starts_deviation_percent)?);
-    let own = of(|pair| pair.starts_own_percent)?;
-    let own = own.iter().sum::<f64>() / own.len() as f64;
-    let helps = match own >= MOSTLY {
-        true => {
-            "starts differ by more than their slices explain: more starts (--rounds) would help, longer \
+    let of_start = record.load.slices?;
+    let mut most = pairs.iter().map(|pair| most_variance(pair, of_start));
+    let first = most.next()?;
+    let helps = match first.filter(|first| most.all(|other| other == Some(*first))) {
+        Some(MostVariance::Starts) => {
+            "; starts differ by more than their slices explain: more starts (--rounds) would help, longer \
                  ones hardly"
         }
-        false => {
-            "slices explain most of what starts differ by: longer starts (--duration) would help as \
+        Some(MostVariance::Slices) => {
+            "; slices explain most of what starts differ by: longer starts (--duration) would help as \
                   well as more of them (--rounds)"
         }
+        None => "",
     };
     Some(format!(
         "ratios vary by {slices:.1} % from slice to slice of a start, and by {starts:.1} % from start to \
-         start; {helps}"
+         start{helps}"
     ))
 }
 
@@ -39,32 +39,42 @@ fn quadratic_mean(values: &[f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::SlicesRecord;
+    use crate::record::{LoadRecord, SlicesRecord};
 
-    fn said(starts_own_percent: Option<f64>) -> Option<String> {
-        let pair = |slices_deviation_percent, starts_deviation_percent| SlicesPair {
+    /// Returns the sentence for pairs with these standard deviations in %, of slices and of starts.
+    fn said(pairs: [(f64, Option<f64>); 2]) -> Option<String> {
+        let pair = |(slices_deviation_percent, starts_deviation_percent)| SlicesPair {
             targets: ["a".to_owned(), "b".to_owned()],
-            starts: 5,
+            starts: 10,
             slices_deviation_percent,
-            starts_deviation_percent: starts_own_percent.and(Some(starts_deviation_percent)),
-            starts_own_percent,
+            starts_deviation_percent,
+            starts_own_percent: None,
         };
-        // (3² + 4²) / 2 = 3.54², (1² + 2²) / 2 = 1.58²
-        let slices = SlicesRecord { pairs: vec![pair(3.0, 1.0), pair(4.0, 2.0)] };
-        variation(&RunRecord { slices: Some(slices), ..RunRecord::default() })
+        let slices = Some(SlicesRecord { pairs: pairs.map(pair).into() });
+        let load = LoadRecord { slices: Some(4), ..LoadRecord::default() };
+        variation(&RunRecord { load, slices, ..RunRecord::default() })
     }
 
     #[test]
-    fn the_level_that_varies_more_is_named() {
-        let slices = said(Some(20.0)).unwrap();
-        let begins = "ratios vary by 3.5 % from slice to slice of a start, and by 1.6 % from start";
+    fn a_level_that_is_shown_to_vary_more_is_named() {
+        // (3² + 4²) / 2 = 3.54², (1² + 0.5²) / 2 = 0.79²
+        let slices = said([(3.0, Some(1.0)), (4.0, Some(0.5))]).unwrap();
+        let begins = "ratios vary by 3.5 % from slice to slice of a start, and by 0.8 % from start";
         assert!(slices.starts_with(begins) && slices.contains("--duration"), "{slices}");
-        let starts = said(Some(80.0)).unwrap();
+        let starts = said([(3.0, Some(6.0)), (4.0, Some(9.0))]).unwrap();
         assert!(
             starts.ends_with("more starts (--rounds) would help, longer ones hardly"),
             "{starts}"
         );
-        assert_eq!(said(None), None);
+        assert_eq!(said([(3.0, None); 2]), None);
         assert_eq!(variation(&RunRecord::default()), None);
+    }
+
+    #[test]
+    fn nothing_is_advised_that_is_not_shown() {
+        let unclear = said([(3.0, Some(2.0)), (3.0, Some(2.0))]).unwrap();
+        assert!(unclear.ends_with("from start to start"), "{unclear}");
+        let unlike = said([(3.0, Some(9.0)), (3.0, Some(0.5))]).unwrap();
+        assert!(unlike.ends_with("from start to start"), "{unlike}");
     }
 }
