@@ -40,8 +40,8 @@ pub mod verdicts;
 mod whole_seconds;
 
 pub use capacity::{
-    Criteria, Judgement, Limits, Search, Tried, Uncertain, compare_capacities, curve, judge, knee,
-    uncertain, wide_percent,
+    Criteria, Limits, Search, TrialResult, Tried, Uncertain, compare_capacities, curve, judge,
+    knee, uncertain, wide_percent,
 };
 pub use compare::{ByPercentile, ByRound, Cell, compare, compare_in_stages};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};

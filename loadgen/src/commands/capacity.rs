@@ -10,7 +10,7 @@ use super::options::{Contest, Output, job, scenario_to_run};
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
-use crate::experiment::search::{Quest, Terms};
+use crate::experiment::search::{CapacitySearch, Terms};
 use crate::failure::{Exit, Failure};
 use crate::record::CapacityRecord;
 use crate::report::html;
@@ -48,7 +48,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let contest = Contest { numbers, rounds: Some(rounds.unwrap_or(ROUNDS)), ..Contest::default() };
     let mut job = job(scenario, running, &common, contest, None)?;
     job.one_request = is_one_request;
-    let quest = Quest { job: &job, terms: &terms };
+    let quest = CapacitySearch { job: &job, terms: &terms };
     let save = |record: &CapacityRecord, folder: &RunFolder| {
         folder.save_capacity(record)?;
         folder.save_page(&html::capacity(record))

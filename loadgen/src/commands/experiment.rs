@@ -12,7 +12,7 @@ use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};
 use crate::experiment::experiments::find;
 use crate::experiment::folder::RunFolder;
-use crate::experiment::job::{Job, random_seed};
+use crate::experiment::job::{Job, Method, random_seed};
 use crate::experiment::published::Published;
 use crate::experiment::search::Terms;
 use crate::experiment::subject::{Server, Subject};
@@ -181,9 +181,8 @@ fn job(
         remote: None,
         on_loss: OnLoss::Fail,
         aa: false,
-        duet: false,
+        method: Method::Rounds,
         probe: None,
-        slicing: None,
         rounds: settings.rounds.unwrap_or(rounds),
         warmup,
         seed: settings.seed,

@@ -22,7 +22,8 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     }
     let has_urls = args.run.request.urls.iter().any(|word| !word.starts_with('/'));
     if common.measuring.url.is_empty() && !has_urls {
-        let message = "servers that loadgen starts listen only on this host, where workers cannot reach them";
+        let message =
+            "servers that loadgen starts listen only on this host, where workers cannot reach them";
         let help = "name the server: --url http://HOST:PORT, or load a URL";
         return Err(Failure::message(Exit::Usage, "manager_needs_url", message.to_owned(), help));
     }

@@ -30,15 +30,11 @@ pub struct Job {
     /// Whether the only target is measured twice in each
     /// round, for a comparison with itself (`--aa`).
     pub aa: bool,
-    /// Whether each round loads two contenders at the same time, on the same CPUs (`--duet`).
-    pub duet: bool,
+    /// How the contenders are loaded.
+    pub method: Method,
     /// Rate of the probe, which measures the latency beside the load, in requests/s; `None` without a
     /// probe (`--probe`).
     pub probe: Option<f64>,
-    /// Slices of each start, if all contenders are up at the same time and are loaded in turn, several
-    /// times in each start (`--slices`). The scenario's duration is then that of a slice, and `rounds`
-    /// counts the starts.
-    pub slicing: Option<Slicing>,
     /// Number of rounds for each contender; the rounds of the first stage if a precision is asked for.
     pub rounds: u32,
     /// Duration of the warm-up at the start of each round, whose requests are not counted.
@@ -56,13 +52,38 @@ pub struct Job {
     pub calibrate: bool,
 }
 
+/// How the contenders of a job are loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    /// One after another in each round, each alone, with a start of its own.
+    Rounds,
+    /// Two at the same time, on the same CPUs: the first with each other one (`--duet`).
+    Duets,
+    /// In turn, several times in each start, in which all are up (`--slices`). The scenario's duration is
+    /// that of a slice, and `Job::rounds` counts the starts.
+    Slices(Slicing),
+}
+
+impl Method {
+    /// Returns the slices of each start; `None` for another method.
+    pub fn slicing(self) -> Option<Slicing> {
+        match self {
+            Self::Slices(slicing) => Some(slicing),
+            Self::Rounds | Self::Duets => None,
+        }
+    }
+}
+
 impl Job {
     /// Returns the number of measured passes of each round: over each contender or, in a duet, over the
     /// first together with each other one; with slices, over each contender in each slice.
     pub fn passes(&self) -> u32 {
         let contenders = u32::try_from(self.contenders.len()).unwrap_or(u32::MAX);
-        let slices = self.slicing.map_or(1, |slicing| slicing.slices);
-        if self.duet { contenders.saturating_sub(1) } else { contenders.saturating_mul(slices) }
+        match self.method {
+            Method::Rounds => contenders,
+            Method::Duets => contenders.saturating_sub(1),
+            Method::Slices(slicing) => contenders.saturating_mul(slicing.slices),
+        }
     }
 
     /// Returns the names of the contenders.
@@ -123,7 +144,10 @@ impl Job {
         Plan {
             scenario,
             base_url,
-            warmup: self.slicing.map_or(self.warmup, |it| it.warmup_of(round, self.warmup)),
+            warmup: self
+                .method
+                .slicing()
+                .map_or(self.warmup, |it| it.warmup_of(round, self.warmup)),
             seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(self.apart(contender)),
             first_user: 0,
             share: Share::WHOLE,
@@ -136,8 +160,7 @@ impl Job {
     /// copy of the data serves must not send the same data: the second would find what the first has
     /// written. Otherwise the data is the same, so that it is no difference.
     fn apart(&self, contender: usize) -> u64 {
-        let is_shared = self.duet || self.slicing.is_some();
-        if is_shared { (contender as u64) << 32 } else { 0 }
+        if self.method == Method::Rounds { 0 } else { (contender as u64) << 32 }
     }
 }
 

@@ -11,7 +11,7 @@ use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
 use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::experiment::kind::Experiment;
 use crate::experiment::limits::Processes;
 use crate::experiment::observe::Observers;
@@ -116,8 +116,7 @@ where
     }
     let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
     // A change of the load would reach only one of the contenders that are compared.
-    let is_together = |job: &Job| job.duet || job.slicing.is_some();
-    let can_change = E::CAN_CHANGE && !jobs.iter().any(is_together);
+    let can_change = E::CAN_CHANGE && jobs.iter().all(|job| job.method == Method::Rounds);
     let control = if can_change { control } else { control.with_fixed_load() };
     terminal::listen(&control, Screen { is_in_front, is_live });
     let turn = tokio::select! {

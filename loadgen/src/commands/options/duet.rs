@@ -1,6 +1,6 @@
 //! Checks whether a job can be measured as duets.
 
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::experiment::subject::Subject;
 use crate::failure::Failure;
 use crate::lab::Runtime;
@@ -9,7 +9,7 @@ use crate::scenario::{Order, Scenario, Until};
 /// Returns an error if two contenders of a job with `--duet` cannot be loaded at the same time, or if
 /// the result would say nothing.
 pub fn check(job: &Job) -> Result<(), Failure> {
-    if !job.duet {
+    if job.method != Method::Duets {
         return Ok(());
     }
     let refused = |what: &str, help: &str| Err(Failure::conflict(format!("--duet {what}"), help));

@@ -18,7 +18,7 @@ use self::servers::servers;
 use crate::cli::{CommonArgs, MeasuringArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::{Numbers, product};
-use crate::experiment::job::{Job, random_seed};
+use crate::experiment::job::{Job, Method, random_seed};
 use crate::experiment::scenarios;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
@@ -121,9 +121,8 @@ pub fn job(
         workers: remote.as_ref().map(|remote| remote.count).or(common.measuring.workers),
         on_loss: OnLoss::Fail,
         aa,
-        duet,
+        method: if duet { Method::Duets } else { Method::Rounds },
         probe,
-        slicing: None,
         rounds,
         warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,

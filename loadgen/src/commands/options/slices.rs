@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::duet::uses_up_rows;
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::experiment::slicing::Slicing;
 use crate::experiment::subject::Subject;
 use crate::failure::Failure;
@@ -65,6 +65,6 @@ pub fn apply(job: &mut Job, slices: u32) -> Result<(), Failure> {
         return refused(&message, &help);
     }
     job.scenario.load.until = Until::Duration(each);
-    job.slicing = Some(Slicing::new(slices, job.warmup));
+    job.method = Method::Slices(Slicing::new(slices, job.warmup));
     Ok(())
 }

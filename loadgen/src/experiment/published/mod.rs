@@ -16,7 +16,7 @@ use super::measured::Measured;
 use super::observe::Observe;
 use super::run::Run;
 use super::search::searched::Searched;
-use super::search::{Quest, Terms, search};
+use super::search::{CapacitySearch, Terms, search};
 use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
 use super::to_record::{self, Context};
@@ -98,7 +98,7 @@ impl Experiment for Published {
         let runs = self.jobs.iter().map(|_| Measured::default()).collect();
         let mut measured = Groups { runs, searched: BTreeMap::new() };
         self.rounds(session, &mut measured.runs).await;
-        let mut quests: Vec<(usize, Quest<'_>)> = self.quests().collect();
+        let mut quests: Vec<(usize, CapacitySearch<'_>)> = self.quests().collect();
         let failed = measured.runs.iter().any(|job| job.failure.is_some());
         while !failed && !session.is_interrupted() && !quests.is_empty() {
             let (job, quest) = quests.remove(0);
@@ -153,7 +153,8 @@ impl Experiment for Published {
         }
         let of_group = |group: &GroupRecord| -> Vec<Exit> {
             let of_runs = group.runs.iter().map(|run| Run::exit(run, failed));
-            let of_search = group.capacity.iter().map(|record| Quest::exit(record, failed));
+            let of_search =
+                group.capacity.iter().map(|record| CapacitySearch::exit(record, failed));
             of_runs.chain(of_search).collect()
         };
         let exits: Vec<Exit> = record.groups.iter().flat_map(of_group).collect();
@@ -189,7 +190,9 @@ impl Published {
     }
 
     /// Returns each search with the index of its job, in the order of the file.
-    fn quests(&self) -> impl Iterator<Item = (usize, Quest<'_>)> {
-        self.searches.iter().map(|(&job, terms)| (job, Quest { job: &self.jobs[job], terms }))
+    fn quests(&self) -> impl Iterator<Item = (usize, CapacitySearch<'_>)> {
+        self.searches
+            .iter()
+            .map(|(&job, terms)| (job, CapacitySearch { job: &self.jobs[job], terms }))
     }
 }

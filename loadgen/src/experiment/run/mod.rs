@@ -55,7 +55,7 @@ impl Experiment for Run {
 
     fn forecast(&self) -> (u32, Option<Duration>) {
         let length = |number| self.job.plan(0, String::new(), number).length();
-        let each = match self.job.slicing {
+        let each = match self.job.method.slicing() {
             None => length(1).map(|length| length + OVERHEAD),
             // The mean of the slices of a start: the first has the whole warm-up.
             Some(slicing) => length(1).zip(length(2)).map(|(first, later)| {
@@ -74,7 +74,7 @@ impl Experiment for Run {
             1..=MOST_NAMED => names.join(", "),
             several => format!("{several} contenders"),
         };
-        let what = match self.job.slicing {
+        let what = match self.job.method.slicing() {
             None => counted(rounds.into(), "round"),
             Some(slicing) => {
                 let starts = counted(self.job.rounds.into(), "start");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::experiment::cache;
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::lab::Runtime;
 use crate::record::{NoiseFloor, RunRecord};
 
@@ -19,11 +19,12 @@ pub fn known(job: &Job) -> Option<NoiseFloor> {
 /// Returns the cache key of this machine. Containers, duets and slices have separate keys, because equal
 /// servers may differ by more, or by less, in containers, and differ by less in duets and in slices.
 fn place(job: &Job) -> String {
-    match job.runtime {
-        Runtime::Process if job.duet => format!("{} duet", cache::machine()),
-        Runtime::Process if job.slicing.is_some() => format!("{} slices", cache::machine()),
-        Runtime::Process => cache::machine(),
-        Runtime::Podman { .. } => format!("{} podman", cache::machine()),
+    let machine = cache::machine();
+    match (&job.runtime, job.method) {
+        (Runtime::Process, Method::Rounds) => machine,
+        (Runtime::Process, Method::Duets) => format!("{machine} duet"),
+        (Runtime::Process, Method::Slices(_)) => format!("{machine} slices"),
+        (Runtime::Podman { .. }, _) => format!("{machine} podman"),
     }
 }
 

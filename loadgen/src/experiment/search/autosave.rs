@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::Quest;
+use super::CapacitySearch;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::kind::Experiment;
 use crate::experiment::observe::{Event, Observe, SoFar};
@@ -12,7 +12,7 @@ use crate::record::StoppedEarly;
 /// Observer that saves the results of a search after each round, marked as interrupted.
 pub(super) struct Autosave<'a> {
     /// The search, with its options.
-    pub quest: Quest<'a>,
+    pub quest: CapacitySearch<'a>,
     /// Machine and start time of the search.
     pub site: &'a Site<'a>,
     /// Folder to save the record in.

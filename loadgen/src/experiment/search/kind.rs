@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::autosave::Autosave;
 use super::searched::Searched;
 use super::to_record::record;
-use super::{Quest, search};
+use super::{CapacitySearch, search};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
 use crate::experiment::kind::Experiment;
@@ -17,7 +17,7 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Lab;
 use crate::record::{Bound, CapacityRecord};
 
-impl Experiment for Quest<'_> {
+impl Experiment for CapacitySearch<'_> {
     type Measured = Searched;
     type Record = CapacityRecord;
 

@@ -22,7 +22,7 @@ use super::site::Site;
 use super::to_record::{Conditions, others, pool};
 use crate::analysis::statistics::order;
 use crate::analysis::verdicts::bottleneck;
-use crate::analysis::{Judgement, OfferedRate, Search, Tried, judge, wide_percent};
+use crate::analysis::{OfferedRate, Search, TrialResult, Tried, judge, wide_percent};
 use crate::engine::Plan;
 use crate::failure::{Exit, Failure};
 use crate::lab::Target;
@@ -33,7 +33,7 @@ use crate::text::rate;
 
 /// A search for the highest rate that each target carries, with its options.
 #[derive(Clone, Copy)]
-pub struct Quest<'j> {
+pub struct CapacitySearch<'j> {
     /// Targets, load and settings of the search.
     pub job: &'j Job,
     /// Criteria, length of the trials, and precision.
@@ -48,7 +48,7 @@ const CURVE: [f64; 6] = [0.25, 0.5, 0.6, 0.7, 0.8, 0.9];
 /// Approximate number of trials in a target's first round, and in each later round.
 const TRIALS: [u32; 2] = [18, 4];
 
-impl Quest<'_> {
+impl CapacitySearch<'_> {
     /// Returns the approximate duration of a trial.
     pub fn trial_length(&self) -> Duration {
         self.job.warmup + self.terms.duration + OVERHEAD
@@ -63,7 +63,7 @@ impl Quest<'_> {
 
 /// Search in progress, which carries out the rounds and collects the results.
 struct Rounds<'q, 'a> {
-    quest: Quest<'q>,
+    quest: CapacitySearch<'q>,
     /// Index of the search's job in the session.
     job: usize,
     /// Approximate number of trials of searches that follow in the experiment.
@@ -153,7 +153,7 @@ impl Rounds<'_, '_> {
     /// Returns a search that begins near the capacity from earlier rounds or, if no capacity is
     /// known, at the lowest rate that gives a trial of the usual length enough samples.
     fn begin(&self, target: usize, number: u32) -> Search {
-        let Quest { job, terms: Terms { criteria, precision, .. } } = self.quest;
+        let CapacitySearch { job, terms: Terms { criteria, precision, .. } } = self.quest;
         let mut random = ChaCha8Rng::seed_from_u64(job.seed);
         random.set_stream((u64::from(number) << 32) + target as u64 + 1);
         let chance = random.random_range(-0.5..0.5);
@@ -208,7 +208,7 @@ impl Rounds<'_, '_> {
     /// Holds a rate, in requests/s, and judges whether the target carried
     /// the rate. After a trial that did not pass, the target is restarted,
     /// so that no trial begins with the backlog of another trial.
-    async fn trial(&mut self, rate_per_s: f64, up: &mut Up) -> Result<Judgement, Stopped> {
+    async fn trial(&mut self, rate_per_s: f64, up: &mut Up) -> Result<TrialResult, Stopped> {
         let round = self.measure(rate_per_s, up).await?;
         let connections = round.results.connections();
         let (tried, judgement) = self.judge(rate_per_s, &round);
@@ -220,7 +220,7 @@ impl Rounds<'_, '_> {
         of.url.clone_from(&up.url);
         of.connections.merge(&connections);
         of.trials.push(tried);
-        if judgement != Judgement::Passed
+        if judgement != TrialResult::Passed
             && let Some(running) = up.running.take()
         {
             running.stop().await.map_err(Failure::from)?;
@@ -278,7 +278,7 @@ impl Rounds<'_, '_> {
     }
 
     /// Judges a trial by the search's criteria, in the same way as a run of one round.
-    fn judge(&self, rate_per_s: f64, round: &MeasuredRound) -> (Tried, Judgement) {
+    fn judge(&self, rate_per_s: f64, round: &MeasuredRound) -> (Tried, TrialResult) {
         let mut answered = Latencies::default();
         held(&round.results.series).iter().for_each(|step| answered.merge(&step.answered));
         let job = self.quest.job;
@@ -295,8 +295,8 @@ impl Rounds<'_, '_> {
             round: round.number,
             rate_per_s,
             held_s,
-            passed: judgement == Judgement::Passed,
-            generator_limited: judgement == Judgement::Limited
+            passed: judgement == TrialResult::Passed,
+            generator_limited: judgement == TrialResult::Limited
                 && !matches!(target.bottleneck, Some(Bottleneck::Backend(_) | Bottleneck::Network)),
             reasons,
             bottleneck: target.bottleneck,
@@ -313,7 +313,7 @@ impl Rounds<'_, '_> {
 /// index of its job in the session, and `later` the approximate number of trials of searches that follow
 /// in the experiment.
 pub async fn search(
-    quest: Quest<'_>,
+    quest: CapacitySearch<'_>,
     job: usize,
     later: u32,
     session: &mut Session<'_>,

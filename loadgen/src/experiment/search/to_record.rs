@@ -1,7 +1,7 @@
 //! Builds the record of a search.
 
 use super::searched::{OfTarget, Searched};
-use super::{Quest, Terms};
+use super::{CapacitySearch, Terms};
 use crate::analysis::{compare_capacities, curve, knee};
 use crate::experiment::command_line::command_line;
 use crate::experiment::sent::{sent, transport};
@@ -15,7 +15,7 @@ use crate::scenario::Model;
 
 /// Builds the record of a search, without targets that had no trial.
 pub(super) fn record(
-    quest: Quest<'_>,
+    quest: CapacitySearch<'_>,
     searched: &Searched,
     context: Context<'_>,
 ) -> CapacityRecord {
@@ -44,7 +44,7 @@ pub(super) fn record(
 }
 
 fn target(
-    quest: Quest<'_>,
+    quest: CapacitySearch<'_>,
     index: usize,
     name: String,
     of: &OfTarget,
@@ -65,8 +65,8 @@ fn target(
     }
 }
 
-fn search(quest: Quest<'_>, searched: &Searched) -> SearchRecord {
-    let Quest { job, terms: Terms { criteria, precision, duration, .. } } = quest;
+fn search(quest: CapacitySearch<'_>, searched: &Searched) -> SearchRecord {
+    let CapacitySearch { job, terms: Terms { criteria, precision, duration, .. } } = quest;
     let arrivals = match job.scenario.load.model {
         Model::Open(open) => open.arrivals,
         Model::Closed => Default::default(),

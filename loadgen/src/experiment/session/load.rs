@@ -77,7 +77,7 @@ impl Session<'_> {
     ) -> Result<Loaded, Stopped> {
         let Begun { name, plan, number, .. } = round;
         self.tell(Event::RoundBegan(round));
-        let slicing = self.job().slicing;
+        let slicing = self.job().method.slicing();
         let is_later_slice = slicing.is_some_and(|it| it.place(number).number > 1);
         let targets = running.as_deref_mut().into_iter().collect();
         let others = self.idle.iter_mut().flatten().collect();

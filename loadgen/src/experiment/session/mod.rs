@@ -30,7 +30,7 @@ pub use self::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Results, TrialAnswer};
 use crate::experiment::control::Control;
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::experiment::measured::{Loaded, Measured, MeasuredRound};
 use crate::experiment::observe::{Begun, Event, Observers, SoFar};
 use crate::failure::Failure;
@@ -205,18 +205,19 @@ impl<'a> Session<'a> {
             .clone()
             .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
             .collect();
-        let Job { seed, slicing, .. } = *self.job();
+        let Job { seed, method, .. } = *self.job();
         if *rounds.start() == 1 {
             self.try_proofs(&self.jobs[jobs.clone()]).await?;
             if self.lab.is_some() && turns.len() > 1 {
                 self.preflight(&turns).await?;
             }
         }
-        if self.job().duet {
-            return self.duets(rounds, &mut measured[0]).await;
-        }
-        if let Some(slicing) = slicing {
-            return self.slices(rounds, slicing, &mut measured[0]).await;
+        match method {
+            Method::Rounds => {}
+            Method::Duets => return self.duets(rounds, &mut measured[0]).await,
+            Method::Slices(slicing) => {
+                return self.slices(rounds, slicing, &mut measured[0]).await;
+            }
         }
         for number in rounds {
             for turn in order(turns.len(), seed, number) {

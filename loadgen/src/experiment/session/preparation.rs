@@ -4,7 +4,7 @@ use super::generator::Generator;
 use super::probe::Probe;
 use super::stopped::{Stopped, unless};
 use super::{Session, workers};
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::experiment::observe::{Begun, Event};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Lab, LabError, Size, Target};
@@ -87,9 +87,11 @@ impl Session<'_> {
         let with_proofs = || jobs.iter().filter(|job| !job.scenario.proofs.is_empty());
         match &self.lab {
             _ if with_proofs().next().is_none() => {}
-            _ if self.job().duet => self.observers.tell(Event::Note(NO_PROOFS_IN_DUETS)),
+            _ if self.job().method == Method::Duets => {
+                self.observers.tell(Event::Note(NO_PROOFS_IN_DUETS))
+            }
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
-            _ if self.job().slicing.is_some() => {
+            _ if self.job().method.slicing().is_some() => {
                 self.observers.tell(Event::Note(NO_PROOFS_IN_SLICES));
             }
             Some(lab) => {

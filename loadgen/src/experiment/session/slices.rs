@@ -117,7 +117,7 @@ impl Session<'_> {
             }
         }
         let (round, ended) = self.keep(begun, loaded);
-        let slice = job.slicing.map(|slicing| slicing.place(number));
+        let slice = job.method.slicing().map(|slicing| slicing.place(number));
         measured.rounds.push(MeasuredRound { slice, ..round });
         ended.map_or(Ok(()), |error| Err(Failure::from(error).into()))
     }

@@ -1,6 +1,6 @@
 //! Builds the record of the load.
 
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
 use crate::experiment::measured::Measured;
 use crate::record::{LoadRecord, StageRecord};
 use crate::scenario::{Model, Until};
@@ -18,6 +18,7 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         Model::Closed => None,
         Model::Open(open) => Some(open),
     };
+    let slicing = job.method.slicing();
     LoadRecord {
         model: if open.is_some() { "open" } else { "closed" }.to_owned(),
         users: load.users,
@@ -34,11 +35,11 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         drain_s: load.drain.as_secs_f64(),
         warmup_s: job.warmup.as_secs_f64(),
         targets: job.names(),
-        duet: job.duet,
+        duet: job.method == Method::Duets,
         probe_per_s: job.probe,
         rounds: measured.stages.last().copied().unwrap_or(job.rounds),
-        slices: job.slicing.map(|slicing| slicing.slices),
-        slice_warmup_s: job.slicing.map(|slicing| slicing.warmup.as_secs_f64()),
+        slices: slicing.map(|slicing| slicing.slices),
+        slice_warmup_s: slicing.map(|slicing| slicing.warmup.as_secs_f64()),
         workers: measured.workers,
     }
 }

@@ -20,7 +20,7 @@ pub use self::pooled::pool;
 pub use self::resources::others;
 pub use self::round::{Conditions, changed};
 use super::command_line::command_line;
-use super::job::Job;
+use super::job::{Job, Method};
 use super::measured::{Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
@@ -67,6 +67,7 @@ pub fn build(
     context: Context<'_>,
 ) -> RunRecord {
     let conditions = Conditions::of(job, &context.environment, measured.calibration);
+    let is_duet = job.method == Method::Duets;
     let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
     for (index, contender) in job.contenders.iter().enumerate() {
         let rounds = measured.rounds.iter().chain(under_way);
@@ -76,14 +77,14 @@ pub fn build(
             let (target, judged) = pool(job, contender, &rounds, server, &conditions);
             targets.push(target);
             // Latencies in a duet are not those that a threshold is about.
-            thresholds.extend(judged.into_iter().filter(|_| !job.duet));
+            thresholds.extend(judged.into_iter().filter(|_| !is_duet));
         }
     }
     let load = load(job, measured);
     // Each duet of a round has a number of its own.
-    let numbers = if job.duet { job.passes() } else { 1 };
+    let numbers = if is_duet { job.passes() } else { 1 };
     let stages: Vec<u32> = measured.stages.iter().map(|end| end * numbers).collect();
-    let (duet, comparison) = match job.duet {
+    let (duet, comparison) = match is_duet {
         false => (None, comparison::of(job, &load, &targets, &stages)),
         true => compare_duets(&targets, &load, &stages, job.aa).unzip(),
     };

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::search::{Judgement, Limits};
+use super::search::{Limits, TrialResult};
 use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
@@ -121,7 +121,7 @@ pub fn judge(
     asked: OfferedRate,
     thresholds: &[ThresholdRecord],
     limit: Option<VerdictKind>,
-) -> (Judgement, Vec<String>) {
+) -> (TrialResult, Vec<String>) {
     let failed = thresholds.iter().filter(|threshold| !threshold.passed).map(missed);
     let reasons: Vec<String> = not_kept(total, asked).into_iter().chain(failed).collect();
     let others = [
@@ -131,9 +131,9 @@ pub fn judge(
         VerdictKind::NetworkBound,
     ];
     let judgement = match reasons.is_empty() {
-        true => Judgement::Passed,
-        false if limit.is_some_and(|kind| others.contains(&kind)) => Judgement::Limited,
-        false => Judgement::Failed,
+        true => TrialResult::Passed,
+        false if limit.is_some_and(|kind| others.contains(&kind)) => TrialResult::Limited,
+        false => TrialResult::Failed,
     };
     (judgement, reasons)
 }

@@ -8,9 +8,9 @@
 
 use crate::record::{Bound, Capacity, CapacityRound};
 
-/// Judgement of a trial at a rate.
+/// Result of a trial at a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum TrialResult {
     /// All criteria held.
     Passed,
     /// Some criterion failed.
@@ -47,10 +47,10 @@ pub struct Search {
     passed: Option<f64>,
     /// Logarithm of the lowest rate that did not pass, and its judgement; `None` if no rate has
     /// failed.
-    failed: Option<(f64, Judgement)>,
-    /// Judgement of a rate that failed once and that the search tries again before accepting the
+    failed: Option<(f64, TrialResult)>,
+    /// Result of a rate that failed once and that the search tries again before accepting the
     /// failure; otherwise `None`.
-    doubted: Option<Judgement>,
+    doubted: Option<TrialResult>,
     trials: u32,
 }
 
@@ -114,11 +114,11 @@ impl Search {
     }
 
     /// Records the judgement of the trial at [`Self::next_per_s`].
-    pub fn judged(&mut self, judgement: Judgement) {
+    pub fn judged(&mut self, judgement: TrialResult) {
         self.trials += 1;
         let doubtful = self.step >= WIDEST.ln() && self.failed.is_none();
         match judgement {
-            Judgement::Passed => self.passed = Some(self.next),
+            TrialResult::Passed => self.passed = Some(self.next),
             failed if doubtful && self.doubted.is_none() => {
                 self.doubted = Some(failed);
                 return;
@@ -141,7 +141,7 @@ impl Search {
     pub fn found(&self, number: u32) -> CapacityRound {
         let bound = match (self.next_per_s(), self.passed, self.failed) {
             (Some(_), ..) => Bound::Unknown,
-            (None, Some(_), Some((_, Judgement::Limited)) | None) => Bound::AtLeast,
+            (None, Some(_), Some((_, TrialResult::Limited)) | None) => Bound::AtLeast,
             (None, Some(_), Some(_)) => Bound::Found,
             (None, None, _) => Bound::Below,
         };

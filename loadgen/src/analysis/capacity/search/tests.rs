@@ -7,7 +7,7 @@ use super::*;
 const LIMITS: Limits = Limits { lowest_per_s: 1.0, highest_per_s: 1e6, precision: 0.05 };
 
 /// Runs the search to its end, and returns the rates tried.
-fn run(search: &mut Search, mut judge: impl FnMut(f64) -> Judgement) -> Vec<f64> {
+fn run(search: &mut Search, mut judge: impl FnMut(f64) -> TrialResult) -> Vec<f64> {
     let mut tried = Vec::new();
     while let Some(rate) = search.next_per_s() {
         assert!(tried.len() < 200, "it does not end: {tried:?}");
@@ -17,8 +17,8 @@ fn run(search: &mut Search, mut judge: impl FnMut(f64) -> Judgement) -> Vec<f64>
     tried
 }
 
-fn up_to(truth: f64) -> impl FnMut(f64) -> Judgement {
-    move |rate| if rate <= truth { Judgement::Passed } else { Judgement::Failed }
+fn up_to(truth: f64) -> impl FnMut(f64) -> TrialResult {
+    move |rate| if rate <= truth { TrialResult::Passed } else { TrialResult::Failed }
 }
 
 fn rounded(rates: &[f64]) -> Vec<u64> {
@@ -51,7 +51,7 @@ fn one_disturbance_on_the_way_up_costs_one_trial() {
     let mut number = 0;
     run(&mut search, |rate| {
         number += 1;
-        if number == 2 { Judgement::Failed } else { up_to(1_000.0)(rate) }
+        if number == 2 { TrialResult::Failed } else { up_to(1_000.0)(rate) }
     });
     let found = search.found(1).capacity_per_s.unwrap();
     assert!((950.0..1_050.0).contains(&found), "{found}");
@@ -60,12 +60,12 @@ fn one_disturbance_on_the_way_up_costs_one_trial() {
 #[test]
 fn a_search_without_failure_or_success_gives_a_bound() {
     let mut search = Search::wide(100.0, LIMITS);
-    run(&mut search, |_| Judgement::Passed);
+    run(&mut search, |_| TrialResult::Passed);
     let found = search.found(1);
     assert_eq!((found.bound, found.capacity_per_s), (Bound::AtLeast, None));
     assert_eq!(found.passed_per_s.unwrap().round(), 1e6);
     let mut search = Search::wide(100.0, LIMITS);
-    run(&mut search, |_| Judgement::Failed);
+    run(&mut search, |_| TrialResult::Failed);
     let found = search.found(1);
     assert_eq!((found.bound, found.capacity_per_s, found.passed_per_s), (Bound::Below, None, None));
     assert_eq!(found.failed_per_s.unwrap().round(), 1.0);
@@ -74,7 +74,7 @@ fn a_search_without_failure_or_success_gives_a_bound() {
 #[test]
 fn a_limit_of_the_generator_gives_a_lower_bound() {
     let mut search = Search::wide(100.0, LIMITS);
-    run(&mut search, |rate| if rate < 1e3 { Judgement::Passed } else { Judgement::Limited });
+    run(&mut search, |rate| if rate < 1e3 { TrialResult::Passed } else { TrialResult::Limited });
     let found = search.found(1);
     assert_eq!((found.bound, found.capacity_per_s), (Bound::AtLeast, None));
     assert!((950.0..1_000.0).contains(&found.passed_per_s.unwrap()));
@@ -83,7 +83,7 @@ fn a_limit_of_the_generator_gives_a_lower_bound() {
 #[test]
 fn no_capacity_is_known_before_the_end() {
     let mut search = Search::wide(100.0, LIMITS);
-    search.judged(Judgement::Passed);
+    search.judged(TrialResult::Passed);
     let found = search.found(2);
     assert_eq!((found.bound, found.capacity_per_s, found.trials), (Bound::Unknown, None, 1));
     assert_eq!(found.passed_per_s.unwrap().round(), 100.0);
@@ -104,7 +104,7 @@ fn intervals_contain_the_true_capacity() {
             let mut search = Search::after(&rounds, 28.0, LIMITS, chance);
             run(&mut search, |rate| {
                 let holds = 1.0 / (1.0 + (rate / truth).powf(100.0));
-                if random.random_bool(holds) { Judgement::Passed } else { Judgement::Failed }
+                if random.random_bool(holds) { TrialResult::Passed } else { TrialResult::Failed }
             });
             rounds.push(search.found(number));
         }
@@ -159,9 +159,9 @@ proptest! {
         let new = if near { Search::near } else { Search::wide };
         let mut search = new(500.0, LIMITS);
         run(&mut search, |rate| match random.random_bool(noise) {
-            true if random.random_bool(0.3) => Judgement::Limited,
-            true if random.random_bool(0.5) => Judgement::Passed,
-            true => Judgement::Failed,
+            true if random.random_bool(0.3) => TrialResult::Limited,
+            true if random.random_bool(0.5) => TrialResult::Passed,
+            true => TrialResult::Failed,
             false => up_to(1_000.0)(rate),
         });
         let found = search.found(1);
