@@ -91,14 +91,11 @@ pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord, of: LossOf) -> Opt
             counted(limited as u64, "round")
         ));
     }
-    if load.think_time.is_none() {
-        return None;
-    }
     let help = "measure without think time, or at a rate of requests";
-    match target.bottleneck {
-        Some(Bottleneck::Target) => None,
-        Some(_) => Some(format!("has a rate that think time sets: {help}")),
-        None => Some(format!("has a rate that think time may set: {help}")),
+    match (&load.think_time, &target.bottleneck) {
+        (None, _) | (Some(_), Some(Bottleneck::Target)) => None,
+        (Some(_), Some(_)) => Some(format!("has a rate that think time sets: {help}")),
+        (Some(_), None) => Some(format!("has a rate that think time may set: {help}")),
     }
 }
 
