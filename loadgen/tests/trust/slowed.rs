@@ -9,8 +9,9 @@ pub fn copy(target: &str) -> String {
     format!("slowed-{target}")
 }
 
-/// Returns a project with the lab's targets and a copy of one, whose processes use this share of CPU
-/// time more than they would otherwise, while they get requests to `/`.
+/// Returns a project with the lab's targets and a copy of one, whose processes spend this share of CPU time
+/// for nothing, beside what they use otherwise, while they get requests to `/`. The bursts also slow the
+/// work between them a little.
 pub fn project(target: &str, percent: f64) -> Project {
     let manifest = fs::read_to_string(checkout().join("targets/targets.toml")).unwrap();
     let (_, from_here) = manifest.split_once(&format!("\n[{target}]\n")).unwrap();
