@@ -72,6 +72,13 @@ impl Method {
             Self::Rounds | Self::Duets => None,
         }
     }
+
+    /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
+    /// copy of the data serves must not send the same data: the second would find what the first has
+    /// written. Otherwise the data is the same, so that it is no difference.
+    fn apart(self, contender: usize) -> u64 {
+        if self == Self::Rounds { 0 } else { (contender as u64) << 32 }
+    }
 }
 
 impl Job {
@@ -148,19 +155,13 @@ impl Job {
                 .method
                 .slicing()
                 .map_or(self.warmup, |it| it.warmup_of(round, self.warmup)),
-            seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(self.apart(contender)),
+            seed: self
+                .seed
+                .wrapping_add(u64::from(round))
+                .wrapping_add(self.method.apart(contender)),
             first_user: 0,
             share: Share::WHOLE,
         }
-    }
-}
-
-impl Job {
-    /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
-    /// copy of the data serves must not send the same data: the second would find what the first has
-    /// written. Otherwise the data is the same, so that it is no difference.
-    fn apart(&self, contender: usize) -> u64 {
-        if self.method == Method::Rounds { 0 } else { (contender as u64) << 32 }
     }
 }
 
@@ -171,4 +172,19 @@ pub fn random_seed() -> Result<u64, Failure> {
         Failure::message(Exit::Failed, "no_random_numbers", message, "choose a seed with --seed N")
     })?;
     Ok(random >> 11)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_over_one_copy_of_the_data_send_different_data() {
+        let slices = Method::Slices(Slicing::new(2, Duration::ZERO));
+        for method in [Method::Duets, slices] {
+            // No number of a round reaches the seeds of another contender.
+            assert_eq!([0, 1, 2].map(|of| method.apart(of)), [0, 1 << 32, 2 << 32]);
+        }
+        assert_eq!(Method::Rounds.apart(1), 0, "each has a copy of its own");
+    }
 }

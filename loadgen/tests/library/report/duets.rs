@@ -6,8 +6,9 @@ use super::records::{record, target};
 use super::run::{assert_within_80_columns, shown};
 use loadgen::record::{
     Comparison, DuetPair, DuetRecord, GateRecord, Judged, Judgement, Lack, LossOf, NoRates,
-    RunRecord,
+    RunRecord, Verdict, VerdictKind,
 };
+use loadgen::report::junit;
 
 /// Returns the record of two targets that were loaded at the same time.
 fn duet(rates_not_compared: Option<NoRates>) -> RunRecord {
@@ -84,4 +85,27 @@ fn a_duet_says_why_rates_are_not_compared() {
     let report = shown(&duet(Some(NoRates::UnequalShares)));
     assert_within_80_columns(&report);
     insta::assert_snapshot!(report);
+}
+
+#[test]
+fn junit_has_a_failed_test_for_what_was_not_measured() {
+    let mut record = duet(None);
+    record.targets.retain(|target| target.name == "old");
+    record.verdicts = vec![Verdict {
+        kind: VerdictKind::TargetEnded,
+        target: Some("old".to_owned()),
+        message: "old ended".to_owned(),
+        advice: String::new(),
+    }];
+    record.gate = Some(GateRecord {
+        base: "old".to_owned(),
+        limit_percent: 2.0,
+        judged: vec![Judged::unjudged("new", LossOf::CpuTime, "new was not measured".to_owned())],
+    });
+    let xml = junit(&record);
+    assert!(xml.contains("failures=\"2\""), "{xml}");
+    assert!(
+        xml.contains("old ended [target_ended]") && xml.contains("new was not measured"),
+        "{xml}"
+    );
 }
