@@ -22,7 +22,7 @@ pub fn rates(rounds: &[RoundRecord]) -> ByRound {
 /// did not carry the requested rate, has too many failures, or has too few answers for a median.
 pub fn speeds(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
     let speed = |round: &RoundRecord| Some(1e6 / round.total.latency_us.p50? as f64);
-    at_the_rate(rounds, load, speed)?.ok_or(Lack::TooFewAnswers)
+    at_the_rate(rounds, load, Lack::TooFewAnswers, speed)
 }
 
 /// Returns one over each latency percentile in s, by percentile. A percentile has an error instead
@@ -33,7 +33,7 @@ pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile 
     let figures = |percentile: Percentile| {
         let figure =
             |round: &RoundRecord| Some(1e6 / percentile.of(&round.total.latency_us)? as f64);
-        at_the_rate(rounds, load, figure)?.ok_or(Lack::TooFewAnswers)
+        at_the_rate(rounds, load, Lack::TooFewAnswers, figure)
     };
     Percentile::ALL.map(|percentile| (percentile, figures(percentile))).into()
 }
@@ -47,7 +47,7 @@ pub fn by_percentile(rounds: &[RoundRecord], load: &LoadRecord) -> ByPercentile 
 /// ([`Lack::NoCpuTime`]).
 pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> Result<ByRound, Lack> {
     let figure = |round: &RoundRecord| round.resources.get("target")?.requests_per_cpu_s;
-    at_the_rate(rounds, load, figure)?.ok_or(Lack::NoCpuTime)
+    at_the_rate(rounds, load, Lack::NoCpuTime, figure)
 }
 
 /// Greatest share of requests (0 to 1) that may fail or have no answer in a compared round. With
@@ -55,13 +55,14 @@ pub fn requests_per_cpu_s(rounds: &[RoundRecord], load: &LoadRecord) -> Result<B
 pub(super) const FAILED: f64 = 0.01;
 
 /// Returns `figure` of each start if all of its whole rounds carried the requested rate (if any)
-/// with few enough failures, and `None` if a round lacks the figure; otherwise the reason why the target
-/// has no figure to compare.
+/// with few enough failures; otherwise the reason why the target has no figure to compare. That reason is
+/// `without` if a round lacks the figure.
 fn at_the_rate(
     rounds: &[RoundRecord],
     load: &LoadRecord,
+    without: Lack,
     figure: impl Fn(&RoundRecord) -> Option<f64>,
-) -> Result<Option<ByRound>, Lack> {
+) -> Result<ByRound, Lack> {
     let kept = |round: &RoundRecord| {
         OfferedRate::of(load, round.held_s).is_none_or(|asked| asked.is_kept_by(&round.total))
     };
@@ -76,5 +77,5 @@ fn at_the_rate(
     if whole().any(|round| round.total.error_rate_with_in_flight() > FAILED) {
         return Err(Lack::TooManyErrors);
     }
-    Ok(by_start(rounds, figure))
+    by_start(rounds, figure).ok_or(without)
 }

@@ -23,10 +23,9 @@ impl GateRecord {
         };
         let limit = Limit::of(limit_percent, others.len());
         let judge = |target: &String| {
-            let of_both = record.targets.iter().filter(|it| [base, target].contains(&&it.name));
-            let mut doubts =
-                of_both.filter_map(|it| Some((&it.name, doubt(it, &record.load, of)?)));
-            let doubt = doubts.next().map(|(name, doubt)| format!("{name} {doubt}"));
+            let mut of_both = record.targets.iter().filter(|it| [base, target].contains(&&it.name));
+            let doubt = of_both
+                .find_map(|it| Some(format!("{} {}", it.name, doubt(it, &record.load, of)?)));
             limit.judge(target, of, sample(record, base, target), doubt)
         };
         Self { limit_percent, judged: others.iter().map(judge).collect(), base: base.clone() }

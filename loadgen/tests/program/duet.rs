@@ -84,10 +84,13 @@ fn proofs_and_thresholds_are_not_judged_and_the_user_is_told() {
 
 #[test]
 fn what_cannot_be_a_duet_is_refused() {
-    let project = Project::real().file(
-        "stages.toml",
-        "[load]\nstages = [{ users = 5, over = \"1s\" }]\n[[step]]\nget = \"/\"\n",
-    );
+    let stages = "[load]\nstages = [{ users = 5, over = \"1s\" }]\n[[step]]\nget = \"/\"\n";
+    let once = "rows.ids = { file = \"ids.csv\", use = \"once\" }\n[load]\nduration = \"1s\"\n\
+                [[step]]\nget = \"/?id={{ ids.id }}\"\n";
+    let project = Project::real()
+        .file("stages.toml", stages)
+        .file("once.toml", once)
+        .file("ids.csv", "id\n1\n2\n");
     let two = "-t=sanic,fastapi";
     for (arguments, why) in [
         (&["-s=direct", "-t=sanic"][..], "--duet compares at least two targets"),
@@ -95,6 +98,7 @@ fn what_cannot_be_a_duet_is_refused() {
         (&["-s=direct", two, "--server-workers=1,2"], "--duet takes only one number of users"),
         (&["-s=direct", two, "--runtime=podman"], "--duet runs its targets as processes"),
         (&["-s=stages.toml", two], "--duet needs a load that ends after a duration"),
+        (&["-s=once.toml", two], "--duet would send each row of a file"),
         (&["-s=direct", two, "--workers=2"], "cannot be used with"),
         (&["-s=direct", "--url=http://127.0.0.1:1"], "cannot be used with"),
         (&["-s=direct", two, "--fail-fast"], "cannot be used with"),

@@ -93,8 +93,7 @@ impl Comparison {
     /// server. All targets of the comparison must be one server that was measured several times.
     #[must_use]
     pub fn of_one_server(self) -> Self {
-        let pair = self.pairs.first().or(self.cpu_pairs.first());
-        let noise_floor_percent = pair.and_then(half_width);
+        let noise_floor_percent = self.pairs.first().and_then(half_width);
         Self { noise_floor_percent, ..self }
     }
 

@@ -101,9 +101,8 @@ impl RunsRecord {
                 (None, Some(what)) => Err(format!("{what} is not the same in both runs")),
                 (None, None) => gain.ok_or_else(|| self.why_not(one)),
             };
-            let of_both = self.in_first(one).into_iter().chain([*one]);
-            let mut doubts = of_both.filter_map(|it| Some((&it.run, it.doubt.as_ref()?)));
-            let doubt = doubts.next().map(|(run, doubt)| format!("{run} {doubt}"));
+            let mut of_both = self.in_first(one).into_iter().chain([*one]);
+            let doubt = of_both.find_map(|it| Some(format!("{} {}", it.run, it.doubt.as_ref()?)));
             let failed = (!one.failed.is_empty()).then(|| one.failed.join("; "));
             limit.judge(&one.name, of, gain, failed.or(doubt))
         };

@@ -3,9 +3,7 @@
 
 use maud::{PreEscaped, html};
 
-use crate::record::{
-    ComparedTarget, GateRecord, Judged, RunRecord, RunsRecord, TargetRecord, VerdictKind,
-};
+use crate::record::{ComparedTarget, GateRecord, RunRecord, RunsRecord, TargetRecord, VerdictKind};
 use crate::report::words::gate;
 use crate::report::words::proofs::{asked, by_proof};
 use crate::report::words::thresholds::judged;
@@ -34,13 +32,7 @@ pub fn junit(record: &RunRecord) -> String {
         cases: cases(record, target),
     };
     let is_measured = |name: &str| record.targets.iter().any(|target| target.name == name);
-    let judged = record.gate.iter().flat_map(|gate| &gate.judged);
-    let of_absent = |one: &Judged| Suite {
-        name: one.target.clone(),
-        started: record.started.clone(),
-        cases: accepted(record.gate.as_ref(), &one.target).collect(),
-    };
-    let absent = judged.filter(|one| !is_measured(&one.target)).map(of_absent);
+    let absent = not_measured(record.gate.as_ref(), &record.started, is_measured);
     let of_run = record.degraded.iter().map(|degraded| Suite {
         name: record.scenario.clone(),
         started: record.started.clone(),
@@ -68,16 +60,26 @@ pub fn junit_of_comparison(record: &RunsRecord) -> String {
             cases: accepted(record.gate.as_ref(), &target.name).chain(failed).collect(),
         }
     };
-    let judged = record.gate.iter().flat_map(|gate| &gate.judged);
-    let absent = judged.filter(|one| !later.iter().any(|target| target.name == one.target));
-    let of_absent = |one: &Judged| Suite {
-        name: one.target.clone(),
-        started: started(record, None),
-        cases: accepted(record.gate.as_ref(), &one.target).collect(),
-    };
-    let suites: Vec<Suite> = later.iter().map(of_later).chain(absent.map(of_absent)).collect();
+    let is_measured = |name: &str| later.iter().any(|target| target.name == name);
+    let started = started(record, None);
+    let absent = not_measured(record.gate.as_ref(), &started, is_measured);
+    let suites: Vec<Suite> = later.iter().map(of_later).chain(absent).collect();
     let scenario = record.runs.first().map_or("", |run| run.scenario.as_str());
     xml(scenario, &suites)
+}
+
+/// Returns a suite for each target that was judged without a measurement.
+fn not_measured<'a>(
+    gate: Option<&'a GateRecord>,
+    started: &'a str,
+    is_measured: impl Fn(&str) -> bool + 'a,
+) -> impl Iterator<Item = Suite> + 'a {
+    let judged = gate.into_iter().flat_map(|gate| &gate.judged);
+    judged.filter(move |one| !is_measured(&one.target)).map(move |one| Suite {
+        name: one.target.clone(),
+        started: started.to_owned(),
+        cases: accepted(gate, &one.target).collect(),
+    })
 }
 
 /// Returns the test whether a target lost more than is accepted; nothing without a gate.
