@@ -23,7 +23,7 @@ pub(super) use accept::accept;
 pub use connect::{TunnelError, connect};
 pub(super) use listener::listen;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, copy, split};
-use tokio_rustls::rustls::crypto::{CryptoProvider, ring};
+use tokio_rustls::rustls::crypto::{CryptoProvider, aws_lc_rs};
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{RootCertStore, SupportedProtocolVersion, version};
@@ -102,10 +102,10 @@ async fn pass(mut from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin)
     let _ = to.shutdown().await;
 }
 
-/// Returns the cryptography provider of the library ring. Avoids the process's default
+/// Returns the cryptography provider of the library AWS-LC. Avoids the process's default
 /// provider, which other libraries set.
 fn provider() -> Arc<CryptoProvider> {
-    Arc::new(ring::default_provider())
+    Arc::new(aws_lc_rs::default_provider())
 }
 
 /// Returns the trusted root certificates: only the certificate of the identity's authority.

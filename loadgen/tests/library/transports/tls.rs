@@ -9,7 +9,7 @@ use loadgen::measure::{Connections, Counts, ErrorKind};
 use rcgen::{CertificateParams, date_time_ymd};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, copy, split};
 use tokio::net::{TcpListener, TcpStream};
-use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::crypto::aws_lc_rs;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
@@ -135,7 +135,7 @@ async fn versions_and_client_certificates_must_agree() {
         roots.add(of_localhost().self_signed(&key).unwrap().der().clone()).unwrap();
         Arc::new(roots)
     };
-    let provider = Arc::new(ring::default_provider());
+    let provider = Arc::new(aws_lc_rs::default_provider());
     let builder = || ServerConfig::builder_with_provider(provider.clone());
     let verifier = WebPkiClientVerifier::builder_with_provider(roots, provider.clone());
     let key = rcgen::KeyPair::generate().unwrap();
