@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use loadgen::cli::Cli;
-use loadgen::commands;
+use loadgen::{commands, process};
 
 /// Replaces the allocator of musl, with which a loop of allocations and frees took 25 times the CPU time
 /// of mimalloc, and 11 times that of glibc. zig links a better allocator, on which static programs must
@@ -14,5 +14,6 @@ use loadgen::commands;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    process::end_on_panic();
     commands::run(Cli::parse())
 }

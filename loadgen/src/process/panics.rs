@@ -1,0 +1,51 @@
+//! Ends the process at a panic, which is always a fault of loadgen.
+
+use std::io::{self, Write};
+use std::{panic, process};
+
+use crate::failure::Exit;
+
+/// Makes each panic end the process with exit code 1, once the panic is reported: without one of its
+/// threads or tasks, loadgen would go on and measure something else than it says. What is saved by
+/// then stays, and services end with loadgen.
+pub fn end_on_panic() {
+    let report = panic::take_hook();
+    panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        let told = "this is a fault in loadgen: please report it, with the lines above";
+        let _ = writeln!(io::stderr(), "loadgen ends here; {told}");
+        process::exit(Exit::Failed as i32);
+    }));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::env;
+    use std::process::Command;
+    use std::thread;
+
+    use super::*;
+
+    /// Panics in a thread that nothing waits for.
+    #[test]
+    #[ignore = "it ends its process, which the test below looks at"]
+    fn a_thread_that_panics() {
+        end_on_panic();
+        thread::spawn(|| panic!("a fault of ours"));
+        loop {
+            thread::park();
+        }
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_ends_the_process_with_a_report() {
+        let test = "process::panics::tests::a_thread_that_panics";
+        let mut command = Command::new(env::current_exe().unwrap());
+        let ended =
+            command.args(["--exact", "--ignored", "--nocapture", test]).output().unwrap();
+        let told = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{told}");
+        let report = told.find("a fault of ours").expect("the panic is reported");
+        assert!(told[report..].contains("please report it"), "{told}");
+    }
+}
