@@ -29,7 +29,7 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: lint-workflows wheel archive musl man sbom image checksums test-release release-check release-notes
 .PHONY: publish-check publish-image publish-pypi publish-crates
-.PHONY: peers peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-goose peer-wrk2 peer-gcannon peer-zrk
+.PHONY: peers peer-wrk peer-h2load peer-oha peer-hey peer-k6 peer-locust peer-goose peer-loop peer-wrk2 peer-gcannon peer-zrk
 
 help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
@@ -192,7 +192,7 @@ test-podman: $(PYTHON) ## Test the lab in real containers (three minutes)
 trust: ## Compare the results of loadgen with known values (four hours, on an idle machine)
 	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
 
-bench: build peer-goose simulated-workers $(PYTHON) ## Measure the parts of loadgen, then loadgen and its peers
+bench: build peer-goose peer-loop simulated-workers $(PYTHON) ## Measure the parts of loadgen, then loadgen and its peers
 	$(CARGO) bench --locked
 	$(PYTHON) -m bench.peers $(BENCH_FLAGS)
 	$(PYTHON) -m bench.footprint
@@ -274,6 +274,9 @@ peer-zrk: ## Build zrk from its source, with the compiler of PyPI
 
 peer-goose: ## Build Goose without loadgen, as a further peer
 	$(CARGO) build $(CARGO_FLAGS) --example plain_goose
+
+peer-loop: ## Build a loop that sends an open load and does nothing else, as a further peer
+	$(CARGO) build $(CARGO_FLAGS) --example one_loop
 
 simulated-workers: ## Build workers that send no load, for bench-manager
 	$(CARGO) build $(CARGO_FLAGS) --example simulated_workers

@@ -28,8 +28,8 @@ def of_loadgen(folder: Path) -> Latency | None:
     return _of(target["total"]["latency_us"], "p50", "p99")
 
 
-def of_zrk(folder: Path) -> Latency | None:
-    """Read the JSON of zrk: latencies from the planned time of each request."""
+def of_document(folder: Path) -> Latency | None:
+    """Read the JSON of zrk and of the single loop: latencies from the planned time of each request."""
     return _of(_last_document(folder)["latency_us"], "p50", "p99")
 
 

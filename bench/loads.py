@@ -151,7 +151,16 @@ OPEN = [
         "zrk",
         "-t1 -c{connections} -d{seconds}s -R{rate} --plain --format json {url}/",
         install="run `make peer-zrk`",
-        claimed=claims.of_zrk,
+        claimed=claims.of_document,
+    ),
+    # The least that a program can do which sends each request at its own time.
+    Tool(
+        "one loop",
+        "one_loop",
+        "{url} {connections} {rate} {seconds}",
+        version=None,
+        install="run `make peer-loop`",
+        claimed=claims.of_document,
     ),
     _oha("-q {rate} --latency-correction --output-format json", claims.of_oha),
 ]

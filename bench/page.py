@@ -63,10 +63,13 @@ Figures from other machines differ; ratios differ less.
 - A run fails if the tool fails, if the tool opens fewer than {connections} % of its connections, or,
   in the open model, if the tool sends fewer than {requests} % of the requests. The open model may open
   fewer connections, because the rate decides how many it needs.
-- The latencies of the open model are what each tool reports itself. loadgen, wrk2 and zrk measure from
-  the planned time of each request, so that their own delay counts. oha measures from the moment at
-  which its timer fired. The timers of wrk2 and oha count in milliseconds: both tools send several
-  requests at once, late, which costs less CPU time than a wake-up for each request.
+- The latencies of the open model are what each tool reports itself. loadgen, wrk2, zrk and the single
+  loop measure from the planned time of each request, so that their own delay counts. oha measures from
+  the moment at which its timer fired. The timers of wrk2 and oha count in milliseconds: both tools send
+  several requests at once, late, which costs less CPU time than a wake-up for each request.
+- `one loop` (`loadgen/examples/one_loop.rs`) shows the least that a request of the open model costs a
+  program that sends each request at its own time: a wait for the kernel's timer, a write, a wait for the
+  response and a read. It is no tool: it checks nothing, and records only latencies.
 - loadgen compares each response with the expectations of its scenario: the status and one JSON
   value; in the row with four expectations, the status and three JSON values. The peers check
   nothing.

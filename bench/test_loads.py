@@ -62,7 +62,7 @@ def test_latencies_of_each_tool_are_read(tmp_path: Path) -> None:
     output.write_text(" 50.000%    1.20s \n 90.000%    1.00m \n 99.000%    1.50m \n")
     assert claims.of_wrk2(tmp_path) == Latency(1_200_000, 90_000_000)
     output.write_text('[   1.0s]    500 req/s\n{\n  "latency_us": { "p50": 178, "p99": 7126 }\n}\n')
-    assert claims.of_zrk(tmp_path) == Latency(178, 7_126)
+    assert claims.of_document(tmp_path) == Latency(178, 7_126)
     output.write_text(json.dumps({"latencyPercentiles": {"p50": 0.25, "p99": 0.5}}))
     assert claims.of_oha(tmp_path) == Latency(250_000, 500_000)
     output.write_text(json.dumps({"latencyPercentiles": {"p50": None, "p99": None}}))
