@@ -19,7 +19,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::cpus::pin_self;
+use super::machine::cpus::pin_self;
 use super::removal::remove_all;
 
 /// Maximum time between two checks whether a service has ended, while the guard ends the service.

@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, Command};
 use super::error::{LabError, ServiceFault};
 use super::guard::GuardOptions;
 use super::logs::last_lines;
-use super::podman::Container;
+use super::machine::container::Container;
 
 /// Environment variables that a service inherits from loadgen. Other variables, such as
 /// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH` and `PGOPTIONS`, could change the

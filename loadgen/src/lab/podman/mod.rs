@@ -8,7 +8,6 @@
 //!
 //! [service]: super::service
 
-mod cgroup;
 mod compose;
 mod container;
 pub mod doctor;
@@ -21,9 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use cgroup::{Cgroup, Usage};
 use compose::Compose;
-pub use container::Container;
 use container::Packages;
 pub use images::Images;
 use info::Info;

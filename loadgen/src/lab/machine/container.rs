@@ -1,10 +1,19 @@
-//! Reads a container's resource usage from its control group (cgroup), version 1 or 2.
+//! A running container, whose resource usage is read from its control group (cgroup), version 1 or 2.
 //!
 //! Sources: the kernel's `admin-guide/cgroup-v1/` and `admin-guide/cgroup-v2.rst`. The counters of
 //! a cgroup include every process that ever ran in the container, up to the end of the process.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+/// A running container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Container {
+    /// ID of the container's first process on this machine; 0 while the container does not run.
+    pub pid: u32,
+    /// Control group of the container; `None` if the group cannot be determined.
+    pub group: Option<Cgroup>,
+}
 
 /// Folders of a container's control group. Version 1 of control groups has a separate folder for
 /// each controller.

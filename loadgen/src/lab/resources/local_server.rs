@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use super::cpus;
-use super::listener::sockets_of;
+use crate::lab::listener::sockets_of;
+use crate::lab::machine::cpus;
 
 /// States in `/proc/net/tcp` (proc_net_tcp(5)).
 const ESTABLISHED: &str = "01";
@@ -49,7 +49,7 @@ fn is_own(address: IpAddr) -> bool {
 /// connected on this machine, such as a database. `None` if they cannot all be told: outside Linux,
 /// where processes of other users are hidden, and behind a program that passes connections on. Also
 /// `None` if they may use CPUs that loadgen may not use.
-pub fn serving(port: u16) -> Option<BTreeSet<u32>> {
+pub(super) fn serving(port: u16) -> Option<BTreeSet<u32>> {
     let sockets = sockets();
     let owners = owners();
     let listening = sockets.iter().filter(|it| it.state == LISTEN && it.local.port() == port);

@@ -3,7 +3,7 @@
 /// Returns the CPU time of a process with all of its threads, those that have ended included, but
 /// without the process's children. `None` if the process has ended, or on systems other than Linux.
 #[cfg(target_os = "linux")]
-pub(super) fn own_ns(pid: u32) -> Option<u64> {
+pub(in crate::lab) fn own_ns(pid: u32) -> Option<u64> {
     use std::time::Duration;
 
     use nix::time::ClockId;
@@ -14,7 +14,7 @@ pub(super) fn own_ns(pid: u32) -> Option<u64> {
 
 /// Returns `None`: only Linux lets a process read the clocks of others.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn own_ns(_pid: u32) -> Option<u64> {
+pub(in crate::lab) fn own_ns(_pid: u32) -> Option<u64> {
     None
 }
 
@@ -22,14 +22,14 @@ pub(super) fn own_ns(_pid: u32) -> Option<u64> {
 /// resolution of 10 ms. Counts only children for which the process has waited. `None` if the process
 /// has ended, or on systems other than Linux.
 #[cfg(target_os = "linux")]
-pub(super) fn of_ended_children_ns(pid: u32) -> Option<u64> {
+pub(in crate::lab) fn of_ended_children_ns(pid: u32) -> Option<u64> {
     let ticks = of_ended_children(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
     Some(ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
 }
 
 /// Returns `None`: loadgen reads the CPU time of ended children only on Linux.
 #[cfg(not(target_os = "linux"))]
-pub(super) fn of_ended_children_ns(_pid: u32) -> Option<u64> {
+pub(in crate::lab) fn of_ended_children_ns(_pid: u32) -> Option<u64> {
     None
 }
 
