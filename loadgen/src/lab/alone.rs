@@ -13,11 +13,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 
 use super::error::LabError;
-use super::logs::MESSAGE_LINES;
-use super::password::random_password;
 use super::postgres::CONNECTIONS;
-use super::programs::on_path;
 use super::runner::Runner;
+use super::service::logs::MESSAGE_LINES;
+use super::service::password::random_password;
+use super::service::programs::on_path;
 use super::service::{Service, ServiceSpec, ending};
 use super::{Lab, postgres_client};
 use crate::scenario::Backend;

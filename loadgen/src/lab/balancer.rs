@@ -14,11 +14,11 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::error::LabError;
-use super::password::random_password;
 use super::podman::{Project, container_ulimits};
-use super::programs::on_path;
 use super::ready::{Probe, Starting};
 use super::runner::place;
+use super::service::password::random_password;
+use super::service::programs::on_path;
 use super::service::{Service, ServiceSpec};
 use crate::measure::BALANCER;
 

@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use super::error::LabError;
 use super::lock::Lock;
-use super::removal::remove_all;
+use super::service::removal::remove_all;
 
 /// Number of hexadecimal digits of the hash in a folder's name.
 const DIGITS: usize = 16;

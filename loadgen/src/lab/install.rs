@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::error::LabError;
 use super::home::Home;
-use super::programs::user_variables;
+use super::service::programs::user_variables;
 use super::service::{Service, ServiceSpec};
 
 /// Environment variables that are not passed on, because these variables would make uv or Python

@@ -14,13 +14,13 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::error::LabError;
-use super::password::random_password;
 use super::podman::Project;
 use super::postgres_client::{Client, NAME, Psql};
 use super::postgres_programs::{Programs, User};
 use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::Runner;
+use super::service::password::random_password;
 use super::service::{Service, ServiceSpec, ending};
 use super::storage::{self, Filesystem};
 

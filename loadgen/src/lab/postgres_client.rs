@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::listener::listens;
-use super::logs::{MESSAGE_LINES, tail_of};
 use super::podman::Project;
+use super::service::listener::listens;
+use super::service::logs::{MESSAGE_LINES, tail_of};
 
 /// Name of the PostgreSQL user and of the database that targets use.
 pub(super) const NAME: &str = "loadgen";

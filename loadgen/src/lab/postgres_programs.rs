@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use super::error::LabError;
 use super::packages::versions_in;
-use super::programs::on_path;
+use super::service::programs::on_path;
 
 /// Folders in `site-packages` with the wheel's libraries and programs. A copy keeps both folders
 /// side by side, because the programs find their libraries by relative paths.

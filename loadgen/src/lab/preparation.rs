@@ -4,11 +4,11 @@ use std::path::Path;
 
 use super::balancer;
 use super::error::LabError;
-use super::logs::{MESSAGE_LINES, file_name};
 use super::manifest::{Fill, TargetSpec};
-use super::programs::user_variables;
 use super::refs::variables;
 use super::runner::Runner;
+use super::service::logs::{MESSAGE_LINES, file_name};
+use super::service::programs::user_variables;
 use super::service::{Service, ServiceSpec};
 use super::{Lab, build};
 use crate::measure::BALANCER;

@@ -12,8 +12,8 @@ use super::install::{not_installed, run};
 use super::installed;
 use super::lock::Lock;
 use super::packages::versions_in;
-use super::programs::{on_path, user_variables};
 use super::refs::variables;
+use super::service::programs::{on_path, user_variables};
 use super::uv;
 
 /// An environment with the targets' packages.

@@ -7,12 +7,13 @@ use std::time::{Duration, Instant};
 
 use super::error::LabError;
 use super::grpc_health::serves;
-use super::listener::listens;
 use super::manifest::Ready;
 use super::podman::Project;
 use super::postgres_client::Client;
+use super::redis_client;
+use super::service::listener;
+use super::service::listener::listens;
 use super::service::{Service, ServiceSpec, ending};
-use super::{listener, redis_client};
 
 const PROBE_EVERY: Duration = Duration::from_millis(25);
 

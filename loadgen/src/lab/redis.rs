@@ -9,14 +9,14 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::error::LabError;
-use super::password::random_password;
 use super::podman::Project;
 use super::profiles::{self, AT_A_TIME, KEYS_EACH, TOKEN};
-use super::programs::on_path;
 use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::redis_client::{Client, command};
 use super::runner::Runner;
+use super::service::password::random_password;
+use super::service::programs::on_path;
 use super::service::{Service, ServiceSpec};
 use crate::text::count;
 

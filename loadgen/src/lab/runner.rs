@@ -7,10 +7,10 @@ use std::sync::Arc;
 use super::error::LabError;
 use super::home::Home;
 use super::manifest::Manifest;
-use super::password::random_password;
 use super::podman::{Podman, Project};
 use super::python::Python;
 use super::service::Service;
+use super::service::password::random_password;
 use super::{Options, Progress};
 use crate::scenario::Limits;
 

@@ -8,7 +8,7 @@ use tokio::process::Command;
 use super::error::LabError;
 use super::home::Home;
 use super::install::{not_installed, run};
-use super::programs::on_path;
+use super::service::programs::on_path;
 
 /// Version of uv that made the lock file.
 const VERSION: &str = "0.13.8";

@@ -9,7 +9,7 @@ use tokio::process::Command;
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
 use crate::lab::lock::Lock;
-use crate::lab::programs::on_path;
+use crate::lab::service::programs::on_path;
 use crate::lab::uv;
 
 /// Package that is installed if podman-compose is missing.

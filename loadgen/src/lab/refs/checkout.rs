@@ -17,7 +17,7 @@ use std::time::Duration;
 use crate::lab::error::LabError;
 use crate::lab::git::{Repository, git};
 use crate::lab::git_ref::GitRef;
-use crate::lab::logs::{MESSAGE_LINES, tail_of};
+use crate::lab::service::logs::{MESSAGE_LINES, tail_of};
 use crate::lab::service::{Service, ServiceSpec};
 
 /// Time after which loadgen tells what it waits for. A filter such as Git LFS, or the remote of a partial

@@ -33,9 +33,9 @@ use super::error::LabError;
 use super::git::Repository;
 use super::git_ref::GitRef;
 use super::home::Home;
-use super::logs::file_name;
 use super::manifest::TargetSpec;
 use super::python::Python;
+use super::service::logs::file_name;
 use super::target::program;
 
 /// Folders and Python environments of the targets at refs, but for the working tree.

@@ -21,7 +21,7 @@ use crate::lab::error::LabError;
 use crate::lab::git::bad_ref;
 use crate::lab::home::is_trusted;
 use crate::lab::lock::Lock;
-use crate::lab::removal::remove_all;
+use crate::lab::service::removal::remove_all;
 use crate::lab::service::{Service, ServiceSpec};
 use crate::lab::user_cache::user_cache;
 

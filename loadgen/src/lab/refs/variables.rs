@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::lab::git::{MISLEADING, NO_PROMPTS};
 use crate::lab::home::Home;
-use crate::lab::programs::user_variables;
+use crate::lab::service::programs::user_variables;
 
 /// Variables that name the folder of loadgen, or make builds and installers write elsewhere, where the output of
 /// one ref would replace that of another.

@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
-use crate::lab::listener::sockets_of;
 use crate::lab::machine::cpus;
+use crate::lab::service::listener::sockets_of;
 
 /// States in `/proc/net/tcp` (proc_net_tcp(5)).
 const ESTABLISHED: &str = "01";

@@ -7,11 +7,11 @@ use tempfile::TempDir;
 use super::{GRACE, Spec, service_name};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
-use crate::lab::logs::file_name;
 use crate::lab::manifest::TargetSpec;
-use crate::lab::programs::on_path;
 use crate::lab::python::Python;
 use crate::lab::service::ServiceSpec;
+use crate::lab::service::logs::file_name;
+use crate::lab::service::programs::on_path;
 use crate::lab::size::Size;
 use crate::scenario::Backend;
 

@@ -19,8 +19,8 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 
-use super::machine::cpus::pin_self;
 use super::removal::remove_all;
+use crate::lab::machine::cpus::pin_self;
 
 /// Maximum time between two checks whether a service has ended, while the guard ends the service.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Returns the path of a program on the PATH; `None` if no folder of the PATH has the program.
-pub(super) fn on_path(name: &str) -> Option<PathBuf> {
+pub(in crate::lab) fn on_path(name: &str) -> Option<PathBuf> {
     let path = env::var_os("PATH")?;
     env::split_paths(&path).map(|folder| folder.join(name)).find(|path| is_program(path))
 }
@@ -17,7 +17,7 @@ fn is_program(path: &Path) -> bool {
 
 /// Returns the user's environment variables. Services take text, so that variables that are not UTF-8
 /// are left out.
-pub(super) fn user_variables() -> impl Iterator<Item = (String, String)> {
+pub(in crate::lab) fn user_variables() -> impl Iterator<Item = (String, String)> {
     let text = |value: OsString| value.into_string().ok();
     env::vars_os().filter_map(move |(name, value)| Some((text(name)?, text(value)?)))
 }

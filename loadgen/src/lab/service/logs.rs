@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 /// Returns the last `count` non-empty lines of a file, or no lines if the file cannot be read.
 /// Reads only the last 16 KiB of the file.
-pub(super) fn last_lines(path: &Path, count: usize) -> Vec<String> {
+pub(in crate::lab) fn last_lines(path: &Path, count: usize) -> Vec<String> {
     const ENOUGH: u64 = 16 * 1024;
     let read = || -> io::Result<Vec<u8>> {
         let mut file = File::open(path)?;
@@ -24,10 +24,10 @@ pub(super) fn last_lines(path: &Path, count: usize) -> Vec<String> {
 
 /// Number of lines that are kept of an error message. A message of PostgreSQL has up to five lines:
 /// the error, the line of the query, the position in the line, a detail and a hint.
-pub(super) const MESSAGE_LINES: usize = 5;
+pub(in crate::lab) const MESSAGE_LINES: usize = 5;
 
 /// Returns the last `count` non-empty lines of a text.
-pub(super) fn tail_of(text: &str, count: usize) -> Vec<String> {
+pub(in crate::lab) fn tail_of(text: &str, count: usize) -> Vec<String> {
     let mut lines: Vec<_> =
         text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();
     lines.reverse();

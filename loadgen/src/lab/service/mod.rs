@@ -1,4 +1,14 @@
-//! Runs one program of the lab under a guard, with its output in a log file.
+//! Runs one program of the lab under a [`guard`], with its output in a log file.
+//!
+//! Beside it is what a service needs: `programs` finds its program, `password` makes its password,
+//! `listener` finds out whether it has its port, `logs` reads its output, and `removal` removes its folder.
+
+pub mod guard;
+pub(super) mod listener;
+pub(super) mod logs;
+pub(super) mod password;
+pub(super) mod programs;
+pub(super) mod removal;
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -11,9 +21,9 @@ use std::time::{Duration, Instant};
 use tokio::process::{Child, ChildStdin, Command};
 
 use super::error::{LabError, ServiceFault};
-use super::guard::GuardOptions;
-use super::logs::last_lines;
 use super::machine::container::Container;
+use guard::GuardOptions;
+use logs::last_lines;
 
 /// Environment variables that a service inherits from loadgen. Other variables, such as
 /// `WEB_CONCURRENCY`, `GUNICORN_CMD_ARGS`, `PYTHONPATH` and `PGOPTIONS`, could change the

@@ -12,7 +12,7 @@ const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// packages have. Tries again until `limit`, because a program that is ending may still write files; with
 /// rights that it has given itself, it tries again once even after `limit`. A folder that is missing is
 /// removed.
-pub(super) fn remove_all(folder: &Path, limit: Duration) -> io::Result<()> {
+pub(in crate::lab) fn remove_all(folder: &Path, limit: Duration) -> io::Result<()> {
     let deadline = Instant::now() + limit;
     let mut has_rights = false;
     loop {

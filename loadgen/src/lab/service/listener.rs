@@ -18,7 +18,7 @@ use super::guard::descendants;
 const LISTEN: &str = "0A";
 
 /// Returns an error unless a process listens on the port.
-pub(super) async fn listens(port: u16) -> Result<(), String> {
+pub(in crate::lab) async fn listens(port: u16) -> Result<(), String> {
     let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
     connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
 }
@@ -28,7 +28,7 @@ pub(super) async fn listens(port: u16) -> Result<(), String> {
 ///
 /// Returns `None` if no such process exists or if the owner of the port cannot be determined:
 /// outside Linux, or where processes of other users are hidden.
-pub(super) fn stranger(port: u16, guard: u32) -> Option<String> {
+pub(in crate::lab) fn stranger(port: u16, guard: u32) -> Option<String> {
     let guard = Pid::from_raw(guard.cast_signed())?;
     let mut sockets = listening(port);
     for pid in descendants(guard) {
@@ -61,7 +61,7 @@ fn inodes(table: &str, port: u16) -> Vec<String> {
 
 /// Returns the inodes of a process's sockets: `None` without permission to read them, and an empty
 /// list for a process that has ended.
-pub(super) fn sockets_of(pid: i32) -> Option<Vec<String>> {
+pub(in crate::lab) fn sockets_of(pid: i32) -> Option<Vec<String>> {
     let files = match fs::read_dir(format!("/proc/{pid}/fd")) {
         Ok(files) => files,
         Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
