@@ -13,10 +13,11 @@ use sha2::{Digest, Sha256};
 
 use super::error::LabError;
 use super::home::Home;
-use super::inputs::{Inputs, add, add_number};
-use super::lock::Lock;
+use super::home::hashed::{self, add, add_number};
+use super::home::lock::Lock;
+use super::inputs::Inputs;
+use super::install;
 use super::tools::Version;
-use super::{hashed, install};
 
 /// How to build a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use sha2::{Digest, Sha256};
 
 use super::error::LabError;
+use super::home::hashed::{add, add_number};
 
 /// Sources of a target, by their paths relative to the folder of the sources. Folders without files
 /// are absent.
@@ -75,17 +76,6 @@ impl Inputs {
         }
         Ok(())
     }
-}
-
-/// Adds bytes to a digest, after their number, so that no two sequences of parts are alike.
-pub(super) fn add(digest: &mut Sha256, bytes: &[u8]) {
-    add_number(digest, bytes.len());
-    digest.update(bytes);
-}
-
-/// Adds the number of the parts that follow to a digest.
-pub(super) fn add_number(digest: &mut Sha256, number: usize) {
-    digest.update((number as u64).to_le_bytes());
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use super::error::LabError;
-use super::packages::versions_in;
+use super::home::packages::versions_in;
 use super::service::programs::on_path;
 
 /// Folders in `site-packages` with the wheel's libraries and programs. A copy keeps both folders

@@ -8,10 +8,10 @@ use std::{env, fs};
 
 use super::error::LabError;
 use super::home::Home;
+use super::home::installed;
+use super::home::lock::Lock;
+use super::home::packages::versions_in;
 use super::install::{not_installed, run};
-use super::installed;
-use super::lock::Lock;
-use super::packages::versions_in;
 use super::refs::variables;
 use super::service::programs::{on_path, user_variables};
 use super::uv;

@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use tempfile::TempDir;
 
-use super::user_cache::user_cache;
+use super::home::user_cache::user_cache;
 
 /// A file system, described by Linux's name of the type.
 #[derive(Debug, Clone, PartialEq, Eq)]

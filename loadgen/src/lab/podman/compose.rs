@@ -8,7 +8,7 @@ use tokio::process::Command;
 
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
-use crate::lab::lock::Lock;
+use crate::lab::home::lock::Lock;
 use crate::lab::service::programs::on_path;
 use crate::lab::uv;
 

@@ -7,8 +7,8 @@ use serde::Deserialize;
 
 use super::info::{container_ulimits, podman};
 use crate::lab::error::LabError;
+use crate::lab::home::packages::normalized;
 use crate::lab::machine::container::{Cgroup, Container};
-use crate::lab::packages::normalized;
 
 /// Python program that prints the versions of Python and of all installed packages, as JSON.
 const VERSIONS: &str = "import json, sys; from importlib.metadata import distributions; \

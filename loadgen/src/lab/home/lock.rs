@@ -9,7 +9,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
 
-use super::error::LabError;
+use crate::lab::error::LabError;
 
 const TRY_AGAIN: Duration = Duration::from_millis(50);
 /// Waiting time after which [`Lock::wait`] reports that another process holds the lock.

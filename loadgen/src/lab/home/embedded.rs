@@ -19,11 +19,10 @@ use std::{env, fs, io};
 use flate2::read::GzDecoder;
 use sha2::{Digest, Sha256};
 
-use super::error::LabError;
-use super::hashed;
-use super::inputs::add;
+use super::hashed::{self, add};
 use super::lock::Lock;
 use super::user_cache::user_cache;
+use crate::lab::error::LabError;
 
 /// Archive (tar, gzip) of `lab/`, whose links lead to the files of the repository that the lab consists of.
 const LAB: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/lab.tar.gz"));

@@ -6,7 +6,10 @@ use std::path::Path;
 
 /// Returns the installed versions of these Python packages, under the names in `packages`. Omits
 /// packages that are not installed.
-pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap<String, String> {
+pub(in crate::lab) fn versions_in(
+    site_packages: &Path,
+    packages: &[String],
+) -> BTreeMap<String, String> {
     let installed: BTreeMap<String, String> = fs::read_dir(site_packages)
         .into_iter()
         .flatten()
@@ -28,7 +31,7 @@ pub(super) fn versions_in(site_packages: &Path, packages: &[String]) -> BTreeMap
 
 /// Normalizes the name of a Python package, so that all spellings of the name become equal (PEP
 /// 503).
-pub(super) fn normalized(name: &str) -> String {
+pub(in crate::lab) fn normalized(name: &str) -> String {
     let words = name.split(['-', '_', '.']).filter(|word| !word.is_empty());
     words.collect::<Vec<_>>().join("-").to_lowercase()
 }

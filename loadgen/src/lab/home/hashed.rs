@@ -9,9 +9,9 @@ use std::time::{Duration, SystemTime};
 
 use sha2::{Digest, Sha256};
 
-use super::error::LabError;
 use super::lock::Lock;
-use super::service::removal::remove_all;
+use crate::lab::error::LabError;
+use crate::lab::service::removal::remove_all;
 
 /// Number of hexadecimal digits of the hash in a folder's name.
 const DIGITS: usize = 16;
@@ -20,24 +20,35 @@ const DIGITS: usize = 16;
 const REMOVED: &str = ".removed";
 
 /// Returns the folder in `parent` for the content with this digest.
-pub(super) fn folder(parent: &Path, name: &str, digest: Sha256) -> PathBuf {
+pub(in crate::lab) fn folder(parent: &Path, name: &str, digest: Sha256) -> PathBuf {
     let digits: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
     parent.join(format!("{name}-{}", &digits[..DIGITS]))
 }
 
+/// Adds bytes to a digest, after their number, so that no two sequences of parts are alike.
+pub(in crate::lab) fn add(digest: &mut Sha256, bytes: &[u8]) {
+    add_number(digest, bytes.len());
+    digest.update(bytes);
+}
+
+/// Adds the number of the parts that follow to a digest.
+pub(in crate::lab) fn add_number(digest: &mut Sha256, number: usize) {
+    digest.update((number as u64).to_le_bytes());
+}
+
 /// Returns the path of the lock that the process holds that makes a folder, or removes folders.
-pub(super) fn lock_of_maker(parent: &Path, name: &str) -> PathBuf {
+pub(in crate::lab) fn lock_of_maker(parent: &Path, name: &str) -> PathBuf {
     parent.join(format!("{name}.lock"))
 }
 
 /// Returns the folder's name while it is incomplete.
-pub(super) fn partial(parent: &Path, name: &str) -> PathBuf {
+pub(in crate::lab) fn partial(parent: &Path, name: &str) -> PathBuf {
     parent.join(format!("{name}.partial"))
 }
 
 /// Marks a folder as used: no process removes the folder before the lock is dropped. The caller must
 /// hold the maker's lock.
-pub(super) fn use_folder(folder: &Path) -> Result<Lock, LabError> {
+pub(in crate::lab) fn use_folder(folder: &Path) -> Result<Lock, LabError> {
     let path = lock_of_users(folder);
     // Only the holder of the maker's lock may hold this lock exclusively, so it is free.
     let lock = Lock::shared(&path)?
@@ -53,7 +64,7 @@ pub(super) fn use_folder(folder: &Path) -> Result<Lock, LabError> {
 /// # Errors
 /// The first error. The function removes all folders that can be removed, and tries again at its next call.
 /// Callers go on: another user's folder, or one that is read-only, only takes space.
-pub(super) fn remove_others(
+pub(in crate::lab) fn remove_others(
     parent: &Path,
     name: &str,
     current: &Path,
@@ -88,7 +99,7 @@ fn remove_unused(folder: &Path, unused_for: Duration) -> Result<(), LabError> {
 }
 
 /// Removes a folder, if it exists, also folders in it without write permission.
-pub(super) fn remove(folder: &Path) -> Result<(), LabError> {
+pub(in crate::lab) fn remove(folder: &Path) -> Result<(), LabError> {
     remove_all(folder, Duration::ZERO).map_err(LabError::file("remove", folder))
 }
 

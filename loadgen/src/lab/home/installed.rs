@@ -32,7 +32,7 @@ pub(super) fn environment_of(program: &Path, manifest: &str) -> Option<PathBuf> 
 
 /// Returns the folder of the packages in a Python environment; `None` if the folder contains no Python
 /// environment.
-pub(super) fn site_packages(environment: &Path) -> io::Result<Option<PathBuf>> {
+pub(in crate::lab) fn site_packages(environment: &Path) -> io::Result<Option<PathBuf>> {
     let library = fs::read_dir(environment.join("lib"))?;
     let folders = library.filter_map(|entry| Some(entry.ok()?.path().join("site-packages")));
     Ok(folders.into_iter().find(|folder| folder.is_dir()))

@@ -5,6 +5,16 @@
 //! lab that is embedded in this program, unpacked in the user's cache. If pip installed the program
 //! together with the targets, the embedded lab's targets use the packages of that Python environment.
 //! In a user's folder, targets use the active Python environment, if any, and the programs on the PATH.
+//!
+//! Several processes may use the same folders: they take turns by a [`lock`], and use folders that are
+//! named after a hash of their content (`hashed`).
+
+mod embedded;
+pub(super) mod hashed;
+pub(super) mod installed;
+pub mod lock;
+pub(super) mod packages;
+pub(super) mod user_cache;
 
 use std::fs::Metadata;
 use std::os::unix::fs::MetadataExt;
@@ -12,7 +22,6 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use super::error::LabError;
-use super::{embedded, installed};
 
 /// Manifests of projects: of a user's own targets, and of the lab's.
 const OWN: &str = "loadgen.toml";
