@@ -14,10 +14,10 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::error::LabError;
+use super::install::python::Python;
 use super::podman::Project;
 use super::postgres_client::{Client, NAME, Psql};
 use super::postgres_programs::{Programs, User};
-use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::runner::Runner;
 use super::service::password::random_password;

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use super::Lab;
 use super::balancer;
 use super::error::LabError;
+use super::install::build;
+use super::install::variables;
 use super::manifest::{Fill, TargetSpec};
-use super::refs::variables;
 use super::runner::Runner;
 use super::service::logs::{MESSAGE_LINES, file_name};
 use super::service::programs::user_variables;
 use super::service::{Service, ServiceSpec};
-use super::{Lab, build};
 use crate::measure::BALANCER;
 use crate::scenario::Backend;
 

@@ -9,9 +9,9 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 use super::error::LabError;
+use super::install::python::Python;
 use super::podman::Project;
 use super::profiles::{self, AT_A_TIME, KEYS_EACH, TOKEN};
-use super::python::Python;
 use super::ready::{Probe, Starting};
 use super::redis_client::{Client, command};
 use super::runner::Runner;

@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use super::error::LabError;
 use super::home::Home;
+use super::install::python::Python;
 use super::manifest::Manifest;
 use super::podman::{Podman, Project};
-use super::python::Python;
 use super::service::Service;
 use super::service::password::random_password;
 use super::{Options, Progress};

@@ -2,6 +2,7 @@
 //! `files` of commits, and the `settings` that decide how files are written.
 
 mod files;
+pub(super) mod git_ref;
 mod settings;
 
 use std::ffi::{OsStr, OsString};

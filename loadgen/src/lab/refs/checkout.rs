@@ -15,8 +15,9 @@ use std::process::{Command, ExitStatus};
 use std::time::Duration;
 
 use crate::lab::error::LabError;
+use crate::lab::git::git_ref::GitRef;
 use crate::lab::git::{Repository, git};
-use crate::lab::git_ref::GitRef;
+use crate::lab::install::variables::of_git;
 use crate::lab::service::logs::{MESSAGE_LINES, tail_of};
 use crate::lab::service::{Service, ServiceSpec};
 
@@ -55,7 +56,7 @@ pub async fn check_out(
     let words = ["read-tree", "-m", "-u", "--no-recurse-submodules", &git.commit];
     argv.extend(words.map(Into::into));
     let mut spec = ServiceSpec::new(format!("the checkout of {target}"), argv, to, log.to_owned());
-    spec.env = super::variables::of_git();
+    spec.env = of_git();
     spec.env
         .push(("GIT_INDEX_FILE".to_owned(), to.join(".git/index").to_string_lossy().into_owned()));
     let mut program = Service::start(&spec)?;

@@ -2,7 +2,7 @@
 //!
 //! `resolve` finds the commit of a ref and the target's table in it, and changes nothing. Before the
 //! targets are built, the files of each commit are written to a folder of its own (`checkout`) in a folder
-//! that outlives no run (`place`). Builds and targets run there, with `variables` that lead to no other
+//! that outlives no run (`place`). Builds and targets run there, with variables that lead to no other
 //! folder. `shop@.` runs in the working tree itself.
 //!
 //! Refs that run the same code would be compared with themselves. Therefore `table`, `programs` and
@@ -18,7 +18,6 @@ mod real_path;
 mod resolve;
 mod shared_code;
 mod table;
-pub(super) mod variables;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -31,10 +30,10 @@ pub use self::resolve::at_ref;
 use super::Lab;
 use super::error::LabError;
 use super::git::Repository;
-use super::git_ref::GitRef;
+use super::git::git_ref::GitRef;
 use super::home::Home;
+use super::install::python::Python;
 use super::manifest::TargetSpec;
-use super::python::Python;
 use super::service::logs::file_name;
 use super::target::program;
 

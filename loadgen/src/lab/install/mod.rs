@@ -1,4 +1,15 @@
-//! Runs programs that install other programs, and explains their failures.
+//! Makes the programs of targets and backends ready to run.
+//!
+//! [`python`] prepares the targets' Python environment with `uv`, and `build` builds targets that have a
+//! build, from `inputs` and with `tools`. Here is what they share: running a program that installs other
+//! programs, and explaining its failure. `variables` are the environment of targets at refs of Git.
+
+pub(super) mod build;
+mod inputs;
+pub mod python;
+pub(super) mod tools;
+pub(super) mod uv;
+pub(super) mod variables;
 
 use std::path::Path;
 use std::time::Duration;

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-use super::error::LabError;
-use super::home::Home;
-use super::home::installed;
-use super::home::lock::Lock;
-use super::home::packages::versions_in;
-use super::install::{not_installed, run};
-use super::refs::variables;
-use super::service::programs::{on_path, user_variables};
 use super::uv;
+use super::variables;
+use super::{not_installed, run};
+use crate::lab::error::LabError;
+use crate::lab::home::Home;
+use crate::lab::home::installed;
+use crate::lab::home::lock::Lock;
+use crate::lab::home::packages::versions_in;
+use crate::lab::service::programs::{on_path, user_variables};
 
 /// An environment with the targets' packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,7 @@ impl Python {
 
     /// Returns the environment of a user's own targets. Nothing is installed for them: they may not even
     /// use Python.
-    pub(super) fn of_own(home: &Home) -> Self {
+    pub(in crate::lab) fn of_own(home: &Home) -> Self {
         let site_packages = site_packages(home).unwrap_or_else(|_| home.venv());
         Self { home: home.clone(), site_packages }
     }
@@ -70,7 +70,7 @@ impl Python {
 
     /// Returns the program of a user's own target: a path in the project, or a program on the PATH.
     /// `None` for a program of the lab, which must be in the environment.
-    pub(super) fn program(&self, word: &str) -> Option<PathBuf> {
+    pub(in crate::lab) fn program(&self, word: &str) -> Option<PathBuf> {
         if !self.home.is_own() {
             return None;
         }
@@ -80,17 +80,17 @@ impl Python {
     }
 
     /// Root folder of the project.
-    pub(super) fn root(&self) -> &Path {
+    pub(in crate::lab) fn root(&self) -> &Path {
         self.home.root()
     }
 
     /// Whether the targets are the user's own, for which nothing was installed.
-    pub(super) fn is_for_own(&self) -> bool {
+    pub(in crate::lab) fn is_for_own(&self) -> bool {
         self.home.is_own()
     }
 
     /// Returns what is wrong if one of the environment's programs is missing.
-    pub(super) fn lacks(&self) -> &'static str {
+    pub(in crate::lab) fn lacks(&self) -> &'static str {
         match self.home.is_own() {
             true => "is neither in the active Python environment nor on the PATH",
             false => "is not in the Python environment",
@@ -126,7 +126,7 @@ impl Python {
     /// Installs one Python package, as built for version `python` of Python, in a folder of the
     /// cache. Only the package's programs are used, which do not depend on Python. The inner error
     /// is uv's output.
-    pub(super) async fn install_aside(
+    pub(in crate::lab) async fn install_aside(
         &self,
         package: &str,
         python: &str,
@@ -168,7 +168,7 @@ impl Python {
 
     /// The user's environment variables, with this environment's programs first on the PATH. Leaves out
     /// variables that are not UTF-8.
-    pub(super) fn variables(&self) -> Vec<(String, String)> {
+    pub(in crate::lab) fn variables(&self) -> Vec<(String, String)> {
         if self.home.users_venv().is_some() {
             return variables::of_target(&self.home);
         }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::error::LabError;
-use super::home::hashed::{add, add_number};
+use crate::lab::error::LabError;
+use crate::lab::home::hashed::{add, add_number};
 
 /// Sources of a target, by their paths relative to the folder of the sources. Folders without files
 /// are absent.

@@ -11,13 +11,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::error::LabError;
-use super::home::Home;
-use super::home::hashed::{self, add, add_number};
-use super::home::lock::Lock;
 use super::inputs::Inputs;
-use super::install;
 use super::tools::Version;
+use crate::lab::error::LabError;
+use crate::lab::home::Home;
+use crate::lab::home::hashed::{self, add, add_number};
+use crate::lab::home::lock::Lock;
+use crate::lab::install;
 
 /// How to build a target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,18 +34,18 @@ pub struct Build {
 
 /// A target that was built. Another process does not remove the folder before this value is dropped.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(in crate::lab) struct Built {
     /// Folder with the source files and the output of the build.
-    pub(super) folder: PathBuf,
+    pub(in crate::lab) folder: PathBuf,
     /// Versions of the required programs, by name.
-    pub(super) tools: BTreeMap<String, Version>,
+    pub(in crate::lab) tools: BTreeMap<String, Version>,
     _in_use: Lock,
 }
 
 /// Builds the target `name`, unless the same source files were built before with the same command
 /// and the same versions of `tools`. Removes older builds of the target that no process uses. Writes
 /// the output of the build to the file `log`.
-pub(super) async fn build(
+pub(in crate::lab) async fn build(
     home: &Home,
     name: &str,
     build: &Build,

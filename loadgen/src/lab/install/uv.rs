@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use tokio::process::Command;
 
-use super::error::LabError;
-use super::home::Home;
-use super::install::{not_installed, run};
-use super::service::programs::on_path;
+use super::{not_installed, run};
+use crate::lab::error::LabError;
+use crate::lab::home::Home;
+use crate::lab::service::programs::on_path;
 
 /// Version of uv that made the lock file.
 const VERSION: &str = "0.13.8";
@@ -21,7 +21,7 @@ const OLDEST: (u32, u32) = (3, 11);
 
 /// Returns the path of uv. Installs uv first if uv is missing. The caller must hold the lock that
 /// protects installations.
-pub(super) async fn find_or_install(
+pub(in crate::lab) async fn find_or_install(
     home: &Home,
     progress: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<PathBuf, LabError> {
@@ -39,7 +39,11 @@ pub(super) async fn find_or_install(
 
 /// Installs a Python package from PyPI, such as `uv==0.13.8`, in a separate Python environment in
 /// `folder`. The caller must hold the lock that protects installations.
-pub(super) async fn install(home: &Home, package: &str, folder: &Path) -> Result<(), LabError> {
+pub(in crate::lab) async fn install(
+    home: &Home,
+    package: &str,
+    folder: &Path,
+) -> Result<(), LabError> {
     let python = interpreter().await?;
     let log = home.cache()?.join("install.log");
     // Uses another name until the installation is complete. Moving the folder is safe: uv is a

@@ -9,7 +9,7 @@ use std::{fmt, thread};
 
 use serde::{Deserialize, Serialize};
 
-use super::service::programs::on_path;
+use crate::lab::service::programs::on_path;
 
 /// Time that a program has to print its version.
 const LIMIT: Duration = Duration::from_secs(10);

@@ -55,7 +55,7 @@ const INSIDE: [(&str, &str); 3] = [
 
 /// Returns the variables of the target in the folder `home`: the user's, with the programs of its
 /// Python environment first on the `PATH`. That is the environment in the folder, or else the user's.
-pub fn of_target(home: &Home) -> Vec<(String, String)> {
+pub(in crate::lab) fn of_target(home: &Home) -> Vec<(String, String)> {
     let venv = home.venv();
     let path = std::iter::once(venv.join("bin")).chain(others_on_path(home));
     let active = match home.users_venv() {
@@ -68,13 +68,13 @@ pub fn of_target(home: &Home) -> Vec<(String, String)> {
 
 /// Returns the variables of the build in the folder `home`: the user's, without the user's Python
 /// environment. Nobody can answer a question of a build.
-pub fn of_build(home: &Home) -> Vec<(String, String)> {
+pub(in crate::lab) fn of_build(home: &Home) -> Vec<(String, String)> {
     let fixed = INSIDE.into_iter().chain(NO_PROMPTS).map(owned);
     users().chain(fixed).chain(path_of(others_on_path(home))).collect()
 }
 
 /// Returns the variables of Git itself: the user's, but for those that lead to another repository.
-pub fn of_git() -> Vec<(String, String)> {
+pub(in crate::lab) fn of_git() -> Vec<(String, String)> {
     let path = env::var("PATH").map(|path| ("PATH".to_owned(), path));
     users().chain(NO_PROMPTS.map(owned)).chain(path).collect()
 }
