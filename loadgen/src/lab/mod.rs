@@ -21,6 +21,7 @@ pub mod home;
 mod install;
 pub mod machine;
 pub mod manifest;
+mod options;
 pub mod podman;
 pub mod postgres;
 mod postgres_activity;
@@ -45,7 +46,6 @@ mod versions;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
 pub use alone::Alone;
 pub use error::{GONE_AFTER, LabError};
@@ -59,6 +59,7 @@ pub use machine::cpus::{self, Layout};
 pub use machine::turn::{Measurement, Other, Turn};
 use manifest::Init;
 pub use manifest::{Manifest, TargetSpec};
+pub use options::{Options, Progress, Runtime};
 pub use podman::Containers;
 use postgres::Postgres;
 use ready::HealthClients;
@@ -67,7 +68,6 @@ use refs::Refs;
 pub use refs::at_ref;
 pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, local_port, memory_now};
 use runner::Runner;
-pub use runner::Runtime;
 use service::Service;
 pub use service::guard;
 pub use service::logs::file_name;
@@ -78,20 +78,6 @@ pub use target::{StartingTarget, Target};
 
 use crate::measure::PostgresActivity;
 use crate::scenario::{Backend, Existing, Proof};
-
-/// Callback that reports each slow step, as a phrase such as "starting redis".
-pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Options of a [`Lab`]: folder for logs, CPUs and runtime.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Folder for the logs of all services; created if missing.
-    pub logs: PathBuf,
-    /// CPUs of the target, the backends and the load generator.
-    pub cpus: Layout,
-    /// Runtime of targets and backends: processes or containers.
-    pub runtime: Runtime,
-}
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
 /// the target.

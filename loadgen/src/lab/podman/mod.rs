@@ -29,9 +29,9 @@ pub use project::{Containers, Project};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::Options;
 use super::error::LabError;
 use super::home::Home;
+use super::options::Options;
 use super::service::Service;
 use super::service::programs::user_variables;
 use crate::lab::install::run;
