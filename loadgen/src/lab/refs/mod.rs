@@ -35,7 +35,6 @@ use super::home::Home;
 use super::install::python::Python;
 use super::manifest::TargetSpec;
 use super::service::logs::file_name;
-use super::target::program;
 
 /// Folders and Python environments of the targets at refs, but for the working tree.
 #[derive(Debug, Default)]
@@ -140,7 +139,7 @@ impl Lab {
             let found = self.refs.homes.get(name).zip(self.refs.elsewhere.get(name));
             let Some((home, elsewhere)) = found else { continue };
             let python = Python::of_own(home);
-            let (program, bin) = (program(&python, target)?, python.bin());
+            let (program, bin) = (target.program(&python)?, python.bin());
             programs::check(target, &program, &bin, elsewhere, self.refs.built_since)?;
             let mut folders = vec![bin];
             folders.extend(program.parent().map(Path::to_owned));

@@ -11,7 +11,6 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use self::of_process::own_folder;
-pub(super) use self::of_process::program;
 use crate::lab::Lab;
 use crate::lab::balancer::{Balancer, Setup};
 use crate::lab::error::LabError;

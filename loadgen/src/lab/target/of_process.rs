@@ -11,7 +11,6 @@ use crate::lab::install::python::Python;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::service::ServiceSpec;
 use crate::lab::service::logs::file_name;
-use crate::lab::service::programs::on_path;
 use crate::lab::size::Size;
 use crate::scenario::Backend;
 
@@ -33,7 +32,7 @@ impl Lab {
         };
         // A target at a ref runs in a folder and an environment of its own.
         let python = self.refs.python(&target.name).unwrap_or(python);
-        let program = program(python, &target)?;
+        let program = target.program(python)?;
         let target = match &folder {
             Some(folder) => target.running_in(&folder.to_string_lossy()),
             None => target,
@@ -88,28 +87,4 @@ pub(super) fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabErro
     let folder = || tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
     let folder = target.needs_folder().then(folder).transpose();
     folder.map_err(LabError::io(format!("create a folder for {name}")))
-}
-
-/// Returns the path of the program that starts the target: a path, a required program on the PATH,
-/// or a program of the Python environment.
-pub(in crate::lab) fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
-    let word = &target.entry.command[0];
-    let required = target.entry.requires.iter().any(|required| required.tool == *word);
-    if let Some(program) = required.then(|| on_path(word)).flatten() {
-        return Ok(program);
-    }
-    // Joining an absolute path gives that path.
-    let program = python.bin().join(word);
-    if program.is_file() {
-        return Ok(program);
-    }
-    if let Some(program) = python.program(word) {
-        return Ok(program);
-    }
-    let (what, help) = match target.entry.build {
-        None => (python.lacks(), python.fix()),
-        Some(_) => ("is missing after the build", "check `build` in targets/targets.toml"),
-    };
-    let what = format!("the command {word} {what}");
-    Err(LabError::Missing { service: target.name.clone(), what, help: help.to_owned() })
 }
