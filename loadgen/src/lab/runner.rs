@@ -11,6 +11,7 @@ use super::options::{Options, Progress, Runtime};
 use super::podman::{Podman, Project};
 use super::service::Service;
 use super::service::password::random_password;
+use super::service::programs::user_variables;
 
 /// A runtime that is ready to run services.
 #[derive(Debug)]
@@ -47,6 +48,14 @@ impl Runner {
         let password = random_password().map_err(LabError::io("generate a password"))?;
         let podman = Podman::prepare(home, options, backends, &password, &**progress).await?;
         Ok(Self::Podman { podman: Box::new(podman), password })
+    }
+
+    /// Returns the user's own environment variables, with which their commands run as without loadgen.
+    pub(super) fn user_variables(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Process(python) => python.variables(),
+            Self::Podman { .. } => user_variables().collect(),
+        }
     }
 
     /// Folder of the user's own project; `None` for the lab's project.

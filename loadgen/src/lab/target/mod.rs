@@ -1,8 +1,12 @@
 //! Starts a target, from its command line or in its container, and waits until it answers. Replicas
-//! of a target run behind a [balancer](crate::lab::balancer).
+//! of a target run behind a [balancer].
 
+mod balancer;
 mod of_image;
 mod of_process;
+mod preparation;
+mod size;
+mod versions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,16 +14,16 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use self::balancer::{Balancer, Setup};
 use self::of_process::own_folder;
+pub use self::size::Size;
 use crate::lab::Lab;
-use crate::lab::balancer::{Balancer, Setup};
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::podman::{Project, variable};
-use crate::lab::ready::{Probe, Starting};
+use crate::lab::ready::{HealthCheck, Starting};
 use crate::lab::runner::{Runner, place};
 use crate::lab::service::{Service, ServiceSpec};
-use crate::lab::size::Size;
 use crate::scenario::{Backend, Limits};
 
 /// Maximum time from the start of a target until the target answers a health check.
@@ -109,7 +113,7 @@ pub struct StartingTarget {
     inner_port: u16,
     project: Option<Arc<Project>>,
     /// The target, or each of its replicas.
-    starting: Vec<Starting<Spec>>,
+    starting: Vec<Starting<Spec, HealthCheck>>,
     /// Settings of the balancer, which starts when the replicas answer; `None` without a balancer.
     balancer: Option<Setup>,
     upstreams: Vec<Target>,
@@ -194,7 +198,7 @@ impl Lab {
             port,
             project: self.runner.project().cloned(),
             client: self.health.http1.clone(),
-            probe: Probe::of(&self.health, &target.entry.ready),
+            probe: HealthCheck::of(&self.health, &target.entry.ready),
         };
         let (name, project) = (target.name.clone(), setup.project.clone());
         let inner_port = target.entry.port;
@@ -228,7 +232,7 @@ impl Lab {
         port: Option<u16>,
         size: Size<'_>,
         replica: Option<u32>,
-    ) -> Result<Starting<Spec>, LabError> {
+    ) -> Result<Starting<Spec, HealthCheck>, LabError> {
         let log = match replica {
             Some(number) => log.replace(".log", &format!("-replica-{number}.log")),
             None => log.to_owned(),
@@ -250,7 +254,7 @@ impl Lab {
                 self.container(Arc::clone(podman.project()), target, &log, size, replica)?
             }
         };
-        let probe = Probe::of(&self.health, &target.entry.ready);
+        let probe = HealthCheck::of(&self.health, &target.entry.ready);
         let limit = LIMIT + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.

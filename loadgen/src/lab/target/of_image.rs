@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
+use super::size::Size;
 use super::{Spec, service_name};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::podman::{Project, container_ulimits};
-use crate::lab::size::Size;
 use crate::scenario::{Backend, Limits};
 
 /// Empty folder of the container, which `{folder}` stands for.

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::size::Size;
 use super::{GRACE, Spec, service_name};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
@@ -11,7 +12,6 @@ use crate::lab::install::python::Python;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::service::ServiceSpec;
 use crate::lab::service::logs::file_name;
-use crate::lab::size::Size;
 use crate::scenario::Backend;
 
 impl Lab {

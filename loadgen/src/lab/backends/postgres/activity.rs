@@ -3,9 +3,9 @@
 //! PostgreSQL's processes report their counts with a delay, at the latest when they end. The second
 //! of two readings must therefore come after the target has ended and its connections are closed.
 
-use super::LabError;
-use super::postgres::Postgres;
-use super::postgres_client::NAME;
+use super::Postgres;
+use super::client::NAME;
+use crate::lab::LabError;
 use crate::measure::PostgresActivity;
 
 /// Figures of the views that all supported versions have (PostgreSQL 14 and later).
@@ -64,7 +64,7 @@ fn query(version: u32) -> String {
 
 impl Postgres {
     /// Reads the counts since the start of the server.
-    pub(super) async fn activity(&self) -> Result<PostgresActivity, LabError> {
+    pub(in crate::lab::backends) async fn activity(&self) -> Result<PostgresActivity, LabError> {
         let version = self.tell(NAME, &["-c", "SHOW server_version_num"]).await?;
         let answer = self.tell(NAME, &["-c", &query(version.trim().parse().unwrap_or(0))]).await?;
         serde_json::from_str(answer.trim())

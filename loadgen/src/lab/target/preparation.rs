@@ -1,19 +1,15 @@
 //! Makes targets, and the balancer of replicas, ready to start.
 
-use std::path::Path;
-
-use super::Lab;
 use super::balancer;
-use super::error::LabError;
-use super::install::build;
-use super::install::variables;
-use super::manifest::{Fill, TargetSpec};
-use super::runner::Runner;
-use super::service::logs::{MESSAGE_LINES, file_name};
-use super::service::programs::user_variables;
-use super::service::{Service, ServiceSpec};
+use crate::lab::Lab;
+use crate::lab::error::LabError;
+use crate::lab::install::build;
+use crate::lab::install::variables;
+use crate::lab::manifest::TargetSpec;
+use crate::lab::runner::Runner;
+use crate::lab::service::logs::{MESSAGE_LINES, file_name};
+use crate::lab::service::{Service, ServiceSpec};
 use crate::measure::BALANCER;
-use crate::scenario::Backend;
 
 /// Hint on a failed build at a ref.
 const AT_REF: &str = "; the build of a ref does not see your Python environment: if it needs one, let \
@@ -64,58 +60,12 @@ impl Lab {
         let log = self.options.logs.join(format!("{}-build.log", file_name(name)));
         let (folder, env, hint) = match self.refs.home(name) {
             Some(home) => (home.root(), variables::of_build(home), AT_REF),
-            None => (self.home.root(), self.user_env(), ""),
+            None => (self.home.root(), self.runner.user_variables(), ""),
         };
-        let done = self.carry_out(name, command, folder, env, &log).await?;
+        let spec = ServiceSpec { env, ..ServiceSpec::new(name, command, folder, log.clone()) };
+        let done = Service::carry_out(&spec, MESSAGE_LINES).await?;
         let target = name.to_owned();
         done.map_err(|output| LabError::Build { target, output, log, hint })
-    }
-
-    /// Runs the user's command that fills a backend at this URL.
-    pub(super) async fn fill_by(
-        &self,
-        backend: Backend,
-        fill: &Fill,
-        url: &str,
-    ) -> Result<(), LabError> {
-        (self.progress)(&format!("filling {backend}"));
-        let log = self.options.logs.join(format!("{backend}-fill.log"));
-        let variable = match backend {
-            Backend::Redis => "REDIS_URL",
-            Backend::Postgres => "DATABASE_URL",
-        };
-        let own = fill
-            .env
-            .iter()
-            .map(|(name, value)| (name.clone(), value.replace(&format!("{{{backend}}}"), url)));
-        let all = [(variable.to_owned(), url.to_owned())].into_iter().chain(own);
-        let env = self.user_env().into_iter().chain(all).collect();
-        let (name, root) = (format!("{backend}-fill"), self.home.root());
-        let done = self.carry_out(&name, &fill.command, root, env, &log).await?;
-        done.map_err(|output| LabError::Fill { backend, output, log })
-    }
-
-    /// Returns the user's own environment, in which their commands run as without loadgen.
-    fn user_env(&self) -> Vec<(String, String)> {
-        match &self.runner {
-            Runner::Process(python) => python.variables(),
-            Runner::Podman { .. } => user_variables().collect(),
-        }
-    }
-
-    /// Runs a user's command to its end, in this folder. Returns the last lines of its output if it
-    /// fails.
-    async fn carry_out(
-        &self,
-        name: &str,
-        command: &[String],
-        folder: &Path,
-        env: Vec<(String, String)>,
-        log: &Path,
-    ) -> Result<Result<(), Vec<String>>, LabError> {
-        let mut spec = ServiceSpec::new(name, command, folder, log.to_owned());
-        spec.env = env;
-        Service::carry_out(&spec, MESSAGE_LINES).await
     }
 
     /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.

@@ -8,7 +8,7 @@ use std::{env, fs, io};
 
 use tempfile::TempDir;
 
-use super::home::user_cache::user_cache;
+use crate::lab::home::user_cache::user_cache;
 
 /// A file system, described by Linux's name of the type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn unescaped(word: &str) -> String {
 /// Creates a temporary folder in the first suitable place, such as the system's temporary folder,
 /// `/var/tmp` or the user's cache. Places on a disk come before places in memory. A place is
 /// suitable if `may_be_used` accepts the place and the folder can be created.
-pub fn folder(
+pub(super) fn folder(
     prefix: &str,
     cache: Option<PathBuf>,
     may_be_used: impl Fn(&Path) -> bool,

@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
-use super::podman::Project;
-use super::service::listener::listens;
-use super::service::logs::{MESSAGE_LINES, tail_of};
+use crate::lab::podman::Project;
+use crate::lab::ready::Probe;
+use crate::lab::service::listener::listens;
+use crate::lab::service::logs::{MESSAGE_LINES, tail_of};
 
 /// Name of the PostgreSQL user and of the database that targets use.
-pub(super) const NAME: &str = "loadgen";
+pub(in crate::lab::backends) const NAME: &str = "loadgen";
 
 /// Timeout of a statement. A statement that takes longer is not expected to end.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Session settings for read-only access. The settings also restrict the role, because a read-only
 /// transaction may still run a program (`COPY … TO PROGRAM`).
-pub(super) const ONLY_READING: &str =
+const ONLY_READING: &str =
     "-c default_transaction_read_only=on -c role=pg_read_all_data -c statement_timeout=60s";
 
 /// Location of `psql`, PostgreSQL's command-line client.
@@ -50,13 +51,6 @@ impl Client {
     /// Returns the same client with sessions that may read everything and write nothing.
     pub(super) fn only_reading(&self) -> Self {
         Self { settings: ONLY_READING, ..self.clone() }
-    }
-
-    /// Checks that the server answers queries.
-    pub(super) async fn ping(&self) -> Result<(), String> {
-        // Cheaper than running psql each time while no process listens yet.
-        listens(self.port).await?;
-        self.psql("postgres", &["-c", "SELECT 1"]).await.map(drop)
     }
 
     /// Builds the psql command with its environment and, for a program on this machine, the port.
@@ -115,5 +109,14 @@ impl Client {
             let said = tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES).join("\n");
             Err(said)
         }
+    }
+}
+
+impl Probe for Client {
+    /// Checks that the server on this port answers queries.
+    async fn check(&self, port: u16) -> Result<(), String> {
+        // Cheaper than running psql each time while no process listens yet.
+        listens(port).await?;
+        self.on_port(port).psql("postgres", &["-c", "SELECT 1"]).await.map(drop)
     }
 }

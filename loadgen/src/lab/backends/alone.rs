@@ -12,14 +12,14 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::error::LabError;
-use super::postgres::CONNECTIONS;
-use super::runner::Runner;
-use super::service::logs::MESSAGE_LINES;
-use super::service::password::random_password;
-use super::service::programs::on_path;
-use super::service::{Service, ServiceSpec, ending};
-use super::{Lab, postgres_client};
+use super::postgres::{CONNECTIONS, NAME};
+use crate::lab::Lab;
+use crate::lab::error::LabError;
+use crate::lab::runner::Runner;
+use crate::lab::service::logs::MESSAGE_LINES;
+use crate::lab::service::password::random_password;
+use crate::lab::service::programs::on_path;
+use crate::lab::service::{Service, ServiceSpec, ending};
 use crate::scenario::Backend;
 
 /// Largest number of clients: PostgreSQL keeps some connections for loadgen.
@@ -84,7 +84,7 @@ impl Lab {
              --no-vacuum --protocol=prepared --define=profiles={profiles} --client={clients} \
              --jobs={jobs} --time={seconds} --file=read.sql@95 --file=update.sql@5 --host=127.0.0.1 \
              --port=\"$1\" --username={name} {name}",
-            name = postgres_client::NAME,
+            name = NAME,
             jobs = self.options.cpus.target.len().clamp(1, clients as usize),
         );
         let env = [
@@ -97,7 +97,7 @@ impl Lab {
         let output = self.benchmark(Backend::Postgres, &script, words, &env, seconds).await?;
         // Without the comment, the profiles are made anew: updates have left a larger table.
         let forget = "COMMENT ON TABLE profiles IS NULL";
-        let forgotten = postgres.tell(postgres_client::NAME, &["-c", forget]).await;
+        let forgotten = postgres.tell(NAME, &["-c", forget]).await;
         forgotten.map_err(|error| error.to_string())?;
         Ok(Alone {
             program: "pgbench",

@@ -5,6 +5,8 @@ use std::io;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use crate::lab::ready::Probe;
+
 /// Client for a Redis that loadgen started.
 #[derive(Debug, Clone)]
 pub struct Client {
@@ -19,15 +21,6 @@ impl Client {
         Self { port, password: password.to_owned() }
     }
 
-    /// Checks that Redis answers on this port and accepts the password.
-    pub async fn ping(&self, port: u16) -> io::Result<()> {
-        let mut connection = Self { port, ..self.clone() }.connect().await?;
-        match command(&mut connection, &["PING"]).await?.as_deref() {
-            Some("PONG") => Ok(()),
-            other => Err(io::Error::other(format!("unexpected reply to PING: {other:?}"))),
-        }
-    }
-
     /// Opens a connection and logs in. Sends no further command to a server that rejects the
     /// password, because such a server belongs to another program.
     pub(super) async fn connect(&self) -> io::Result<TcpStream> {
@@ -38,6 +31,20 @@ impl Client {
             io::Error::new(error.kind(), format!("{what}: {error}"))
         })?;
         Ok(connection)
+    }
+}
+
+impl Probe for Client {
+    /// Checks that Redis answers on this port and accepts the password.
+    async fn check(&self, port: u16) -> Result<(), String> {
+        let reply = async {
+            let mut connection = Self { port, ..self.clone() }.connect().await?;
+            match command(&mut connection, &["PING"]).await?.as_deref() {
+                Some("PONG") => Ok(()),
+                other => Err(io::Error::other(format!("unexpected reply to PING: {other:?}"))),
+            }
+        };
+        reply.await.map_err(|error| format!("failed with: {error}"))
     }
 }
 

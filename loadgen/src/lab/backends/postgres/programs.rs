@@ -6,9 +6,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
-use super::error::LabError;
-use super::home::packages::versions_in;
-use super::service::programs::on_path;
+use crate::lab::error::LabError;
+use crate::lab::home::packages::versions_in;
+use crate::lab::service::programs::on_path;
 
 /// Folders in `site-packages` with the wheel's libraries and programs. A copy keeps both folders
 /// side by side, because the programs find their libraries by relative paths.

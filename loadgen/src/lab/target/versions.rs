@@ -1,9 +1,9 @@
-//! Looks up the versions of what targets and backends consist of.
+//! Looks up the versions of what targets consist of.
 
 use std::collections::BTreeMap;
 
-use super::Lab;
-use super::manifest::TargetSpec;
+use crate::lab::Lab;
+use crate::lab::manifest::TargetSpec;
 
 impl Lab {
     /// Returns the versions of the programs that the target required, by name; empty if loadgen did
@@ -30,18 +30,5 @@ impl Lab {
     /// Version of the targets' Python; `None` if unknown.
     pub fn python_version(&self) -> Option<String> {
         self.runner.versions(&[]).0
-    }
-
-    /// Versions of the running backends, by name. Omits a backend that does not answer.
-    pub async fn backend_versions(&self) -> BTreeMap<String, String> {
-        let mut versions = BTreeMap::new();
-        if let Some(redis) = &self.redis {
-            versions.extend(redis.version().await.map(|version| ("redis".to_owned(), version)));
-        }
-        if let Some(postgres) = &self.postgres {
-            let version = postgres.version().await;
-            versions.extend(version.map(|version| ("postgres".to_owned(), version)));
-        }
-        versions
     }
 }

@@ -1,6 +1,6 @@
 //! Sizes of targets.
 
-use super::postgres;
+use crate::lab::backends::postgres;
 use crate::scenario::{Backend, Limits};
 
 /// Returns the number of connections that each worker process of a target may open to each backend:

@@ -1,4 +1,8 @@
-//! Starts a service on a port and waits until it answers: ports, probes, and the wait between.
+//! Starts a service on a port and waits until it answers a [`Probe`].
+
+mod grpc_health;
+mod health_check;
+mod probe;
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, TcpListener};
@@ -6,114 +10,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::LabError;
-use super::grpc_health::serves;
-use super::manifest::Ready;
 use super::podman::Project;
-use super::postgres_client::Client;
-use super::redis_client;
 use super::service::listener;
-use super::service::listener::listens;
 use super::service::{Service, ServiceSpec, ending};
+pub use health_check::HealthCheck;
+pub(super) use health_check::HealthClients;
+pub use probe::Probe;
 
 const PROBE_EVERY: Duration = Duration::from_millis(25);
-
-/// Timeout of a readiness probe. A target waits less time for its backends before the target
-/// reports itself as unhealthy.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Time that loadgen waits for a service to end by itself after another process has taken the
 /// service's port. nginx tries for two and a half seconds.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
-/// Check that tells whether a service is ready.
-#[derive(Debug, Clone)]
-pub enum Probe {
-    /// `GET` of this path must be answered with a 2xx status.
-    Http(reqwest::Client, String),
-    /// The health service of gRPC must report that the server serves.
-    Grpc(reqwest::Client),
-    /// Redis must accept the password and answer `PING`.
-    Redis(redis_client::Client),
-    /// A connection must be accepted: the weakest check.
-    Listens,
-    /// PostgreSQL must answer a query.
-    Postgres(Client),
-}
-
-impl Probe {
-    /// Creates a probe that checks a target of the lab.
-    pub fn health() -> Result<Self, LabError> {
-        Ok(Self::Http(HealthClients::new()?.http1, "/health".to_owned()))
-    }
-
-    /// Creates a probe that checks a target as the manifest says.
-    pub(super) fn of(clients: &HealthClients, ready: &Ready) -> Self {
-        match ready {
-            Ready::Path(path) => Self::Http(clients.http1.clone(), path.clone()),
-            Ready::Grpc => Self::Grpc(clients.http2.clone()),
-            Ready::Listens => Self::Listens,
-        }
-    }
-
-    /// Sends one probe to `port`. A missing or wrong answer is an error, as a phrase that follows
-    /// "it", such as "did not accept a connection".
-    pub async fn ask(&self, port: u16) -> Result<(), String> {
-        let answer = async {
-            match self {
-                Self::Http(client, path) => healthy(client, port, path).await,
-                Self::Grpc(client) => serves(client, port).await,
-                Self::Redis(client) => {
-                    client.ping(port).await.map_err(|error| format!("failed with: {error}"))
-                }
-                Self::Listens => listens(port).await,
-                Self::Postgres(client) => client.on_port(port).ping().await,
-            }
-        };
-        tokio::time::timeout(PROBE_TIMEOUT, answer)
-            .await
-            .unwrap_or_else(|_| Err(format!("did not answer within {PROBE_TIMEOUT:?}")))
-    }
-}
-
-/// Clients for the targets' health checks. They use no proxy: targets are on loopback.
-#[derive(Debug, Clone)]
-pub(super) struct HealthClients {
-    /// Client that speaks HTTP/1.1.
-    pub http1: reqwest::Client,
-    /// Client that speaks HTTP/2 in the clear, without an upgrade, as gRPC does.
-    http2: reqwest::Client,
-}
-
-impl HealthClients {
-    pub(super) fn new() -> Result<Self, LabError> {
-        // Keeps no connection open: a server waits for open connections when it is stopped.
-        let builder = || reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
-        let built = |builder: reqwest::ClientBuilder| {
-            builder.build().map_err(|error| LabError::Io {
-                what: "create an HTTP client".to_owned(),
-                source: std::io::Error::other(error),
-            })
-        };
-        Ok(Self { http1: built(builder())?, http2: built(builder().http2_prior_knowledge())? })
-    }
-}
-
-async fn healthy(client: &reqwest::Client, port: u16, path: &str) -> Result<(), String> {
-    let answer = client.get(format!("http://127.0.0.1:{port}{path}")).send().await;
-    match answer {
-        Ok(answer) if answer.status().is_success() => Ok(()),
-        Ok(answer) => Err(format!("answered GET {path} with {}", answer.status())),
-        Err(error) if error.is_connect() => Err("did not accept a connection".to_owned()),
-        Err(_) => Err(format!("did not answer GET {path} as HTTP")),
-    }
-}
-
 /// A service that has been started on a port, but may not be ready yet.
 #[derive(Debug)]
-pub struct Starting<S> {
+pub struct Starting<S, P> {
     spec: S,
     fixed: bool,
-    probe: Probe,
+    probe: P,
     limit: Duration,
     /// podman-compose project of the service's container; `None` if the service runs as a process.
     project: Option<Arc<Project>>,
@@ -124,10 +39,10 @@ pub struct Starting<S> {
     stranger: Option<String>,
 }
 
-impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
+impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
     /// Starts a service on `port`, or on a free port if `port` is `None`. `spec` returns the
     /// service's specification for a port, and `limit` is the time until the service must be ready.
-    pub fn on(port: Option<u16>, spec: S, probe: Probe, limit: Duration) -> Result<Self, LabError> {
+    pub fn on(port: Option<u16>, spec: S, probe: P, limit: Duration) -> Result<Self, LabError> {
         let (fixed, port) = match port {
             Some(port) if is_free(port) => (true, port),
             Some(port) => {
@@ -142,7 +57,7 @@ impl<S: Fn(u16) -> ServiceSpec> Starting<S> {
 
     /// Sets the podman-compose project of the service's container; `None` for a process.
     #[must_use]
-    pub(super) fn within(self, project: Option<Arc<Project>>) -> Self {
+    pub(in crate::lab) fn within(self, project: Option<Arc<Project>>) -> Self {
         Self { project, ..self }
     }
 

@@ -13,13 +13,13 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
-use super::error::LabError;
-use super::podman::{Project, container_ulimits};
-use super::ready::{Probe, Starting};
-use super::runner::place;
-use super::service::password::random_password;
-use super::service::programs::on_path;
-use super::service::{Service, ServiceSpec};
+use crate::lab::error::LabError;
+use crate::lab::podman::{Project, container_ulimits};
+use crate::lab::ready::{HealthCheck, Starting};
+use crate::lab::runner::place;
+use crate::lab::service::password::random_password;
+use crate::lab::service::programs::on_path;
+use crate::lab::service::{Service, ServiceSpec};
 use crate::measure::BALANCER;
 
 /// Name of the settings file, the only file in a separate folder.
@@ -65,7 +65,7 @@ pub(super) struct Setup {
     /// Client for statistics.
     pub client: reqwest::Client,
     /// Check whether a replica answers through the balancer.
-    pub probe: Probe,
+    pub probe: HealthCheck,
 }
 
 impl Balancer {

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use super::LabError;
-use super::postgres::Postgres;
-use super::postgres_client::{NAME, STATEMENT_TIMEOUT};
-use super::profiles;
+use super::Postgres;
+use super::client::{NAME, STATEMENT_TIMEOUT};
+use crate::lab::LabError;
+use crate::lab::backends::profiles;
 use crate::scenario::Existing;
 use crate::text::count;
 
@@ -23,7 +23,7 @@ impl Postgres {
     /// Resets the tables to these numbers of rows, and forces a checkpoint so that no round has to
     /// write an earlier round's data to disk. No other session may use the database. `progress` is
     /// told before a slow step.
-    pub(super) async fn fill(
+    pub(in crate::lab::backends) async fn fill(
         &self,
         existing: Existing,
         progress: &dyn Fn(&str),
@@ -49,7 +49,7 @@ impl Postgres {
 
     /// Restores the database to what it was after the start, from a copy that no target uses. No other
     /// session may use the database.
-    pub(super) async fn restore(&self) -> Result<(), LabError> {
+    pub(in crate::lab::backends) async fn restore(&self) -> Result<(), LabError> {
         const COPY: &str = "at_the_start";
         let exists = format!("SELECT count(*) FROM pg_database WHERE datname = '{COPY}'");
         let is_new = self.tell("postgres", &["-c", &exists]).await?.trim() == "0";

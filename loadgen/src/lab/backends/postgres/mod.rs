@@ -4,6 +4,12 @@
 //! permissions of every folder above its data. PostgreSQL refuses to run as root: if loadgen runs
 //! as root, PostgreSQL runs as `nobody`.
 
+mod activity;
+mod client;
+mod programs;
+mod rows;
+mod storage;
+
 use std::ffi::OsString;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
@@ -13,19 +19,20 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
-use super::error::LabError;
-use super::install::python::Python;
-use super::podman::Project;
-use super::postgres_client::{Client, NAME, Psql};
-use super::postgres_programs::{Programs, User};
-use super::ready::{Probe, Starting};
-use super::runner::Runner;
-use super::service::password::random_password;
-use super::service::{Service, ServiceSpec, ending};
-use super::storage::{self, Filesystem};
+use crate::lab::error::LabError;
+use crate::lab::install::python::Python;
+use crate::lab::podman::Project;
+use crate::lab::ready::Starting;
+use crate::lab::runner::Runner;
+use crate::lab::service::password::random_password;
+use crate::lab::service::{Service, ServiceSpec, ending};
+pub(super) use client::NAME;
+use client::{Client, Psql};
+use programs::{Programs, User};
+pub use storage::Filesystem;
 
 /// Maximum number of connections that PostgreSQL accepts.
-pub(super) const CONNECTIONS: u32 = 300;
+pub(in crate::lab) const CONNECTIONS: u32 = 300;
 
 /// Python wheel that contains PostgreSQL, and a version of Python for which the wheel exists.
 /// PostgreSQL itself needs no Python.
@@ -50,7 +57,7 @@ const DATA: &str = "/var/lib/postgresql";
 pub struct Postgres {
     client: Client,
     /// Service that runs PostgreSQL, by which PostgreSQL is measured and ended.
-    pub(super) service: Service,
+    pub(in crate::lab) service: Service,
     /// File system of the data; `None` if unknown. The data is removed with the service.
     pub(super) storage: Option<Filesystem>,
 }
@@ -95,8 +102,7 @@ impl Postgres {
             let port = [("POSTGRES_PORT", port.to_string())];
             project.spec("postgres", &port, logs.join("postgres.log"))
         };
-        let probe = Probe::Postgres(client.clone());
-        let starting = Starting::on(None, spec, probe, Duration::from_secs(60))?;
+        let starting = Starting::on(None, spec, client.clone(), Duration::from_secs(60))?;
         let starting = starting.within(Some(Arc::clone(project)));
         let (port, service) = starting.ready().await?;
         let storage = project.volume("postgres", DATA).await;
@@ -144,8 +150,7 @@ impl Postgres {
         };
         let psql = Psql::Program(programs.program("psql"));
         let client = Client { psql, password, port: 0, settings: "" };
-        let probe = Probe::Postgres(client.clone());
-        let starting = Starting::on(None, spec, probe, Duration::from_secs(30))?;
+        let starting = Starting::on(None, spec, client.clone(), Duration::from_secs(30))?;
         data.disable_cleanup(true); // It goes with the service, not while that still runs.
         let (port, service) = starting.ready().await?;
         Ok(Self { client: client.on_port(port), service, storage })
