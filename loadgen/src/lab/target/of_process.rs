@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::instance::Instance;
 use super::size::Size;
-use super::{GRACE, Spec, service_name};
+use super::{GRACE, Spec};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::install::python::Python;
@@ -15,17 +16,15 @@ use crate::lab::service::logs::file_name;
 use crate::scenario::Backend;
 
 impl Lab {
-    /// Builds a function that returns the specification of a target, or of its replica of this number,
-    /// for a port. `folder` is the target's empty folder, if it needs one.
-    pub(super) fn process(
+    /// Builds a function that returns the specification of a server for a port. `folder` is the server's
+    /// empty folder, if it needs one.
+    pub(super) fn process_spec(
         &self,
         python: &Python,
-        target: TargetSpec,
-        log: &str,
-        size: Size<'_>,
-        replica: Option<u32>,
+        server: &Instance<'_>,
         folder: Option<PathBuf>,
     ) -> Result<Spec, LabError> {
+        let (target, size) = (server.target.clone(), server.size);
         let target = match self.built.get(&target.name) {
             Some(built) => target.built_in(&built.folder.to_string_lossy()),
             None => target,
@@ -38,10 +37,9 @@ impl Lab {
             None => target,
         };
         let target = self.over_backends(target, size)?;
-        let (root, log) = (python.root().to_owned(), self.options.logs.join(log));
+        let (name, root, log) = (server.name(), python.root().to_owned(), server.log.clone());
         let env = self.process_env(python, size);
         let cpus = self.options.cpus.target.clone();
-        let name = service_name(&target, replica);
         let (workers, pool_size) = (size.workers, size.pool_size());
         Ok(Box::new(move |port| {
             let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
