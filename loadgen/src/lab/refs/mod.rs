@@ -23,6 +23,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
+use self::checkout::Checkout;
 use self::elsewhere::Elsewhere;
 use self::place::Place;
 pub(super) use self::place::remove_left_over;
@@ -118,10 +119,12 @@ impl Lab {
                 "still checking out {name}: Git may wait for a filter or a remote; Ctrl-C ends the run"
             ));
         };
-        checkout::check_out(&repository, git, &folder, name, &log, waits).await?;
-        check_links(&repository, git, &folder, name, &elsewhere)?;
-        let submodules = checkout::submodules(&folder);
-        let home = self.home.at_ref(checkout::project_in(&folder, &repository));
+        let checkout =
+            Checkout { repository: &repository, git, folder: &folder, target: name, log: &log };
+        checkout.write(waits).await?;
+        check_links(&checkout, &elsewhere)?;
+        let submodules = checkout.submodules();
+        let home = self.home.at_ref(checkout.project());
         self.refs.homes.insert(name.clone(), home);
         self.refs.elsewhere.insert(name.clone(), elsewhere);
         let note = format!(
@@ -151,22 +154,16 @@ impl Lab {
 }
 
 /// Returns an error if a link in the folder of a commit leads elsewhere.
-fn check_links(
-    repository: &Repository,
-    git: &GitRef,
-    folder: &Path,
-    target: &str,
-    elsewhere: &Elsewhere,
-) -> Result<(), LabError> {
-    for link in repository.links(&git.commit)? {
-        let path = folder.join(&link);
+fn check_links(checkout: &Checkout<'_>, elsewhere: &Elsewhere) -> Result<(), LabError> {
+    for link in checkout.repository.links(&checkout.git.commit)? {
+        let path = checkout.folder.join(&link);
         // The file may be missing until a build makes it. A relative path stays in the folder, or was
         // followed as far as it exists.
         let leads_to = path.read_link().ok().filter(|to| to.is_absolute());
         let leads_elsewhere = elsewhere.has(&path) || leads_to.is_some_and(|to| elsewhere.has(&to));
         if leads_elsewhere {
             return Err(LabError::SharedCode {
-                target: target.to_owned(),
+                target: checkout.target.to_owned(),
                 what: format!("the link {} leads to the working tree", link.display()),
                 help: "commit a relative link, so that each ref has its own file".to_owned(),
             });
