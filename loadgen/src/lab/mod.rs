@@ -5,12 +5,30 @@
 //! limits: see [`podman`]. Every service runs under a [guard], so that no service outlives loadgen,
 //! however loadgen ends.
 //!
-//! Commands use [`Lab`]. Below [`Lab`], from the bottom up: `embedded` unpacks the lab that the program
-//! contains, [`home`] finds the project, [`python`] prepares the environment, [`service`] runs one
-//! program, [`ready`] waits until a service answers, [`redis`] and [`postgres`] are the backends,
-//! [`manifest`] knows the targets, `runner` is the interface of both runtimes, `refs` runs targets as
-//! they are at refs of Git. [`cpus`] says where services run, and [`resources`] measures the resources
-//! that services use.
+//! # The parts
+//!
+//! Commands use [`Lab`]. The parts of the lab import each other in one direction, from top to bottom:
+//!
+//! | part | purpose |
+//! |---|---|
+//! | [`up`] | runs a lab for development |
+//! | `target` | builds and starts targets, with a balancer before replicas |
+//! | [`backends`] | runs Redis and PostgreSQL, and gives each round the same data |
+//! | [`ready`] | waits until a service answers |
+//! | `runner` | is the interface of both runtimes |
+//! | [`podman`] | runs services in containers |
+//! | `refs` | runs targets as they are at refs of Git |
+//! | `options` | says where and how services run |
+//! | [`manifest`] | knows the targets |
+//! | `install` | installs and builds what targets and backends need |
+//! | [`home`] | finds the project, or unpacks the lab that the program contains |
+//! | `git` | reads the repository of a project |
+//! | [`resources`] | measures the resources that services use |
+//! | [`service`] | runs one program under its guard |
+//! | [`machine`] | divides the CPUs, and reads the machine's counters |
+//! | [`error`](mod@error) | defines the errors of all parts |
+//!
+//! `tests/library/circles.rs` checks that no parts import each other in a circle.
 
 pub mod backends;
 pub mod error;
