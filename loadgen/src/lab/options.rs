@@ -10,7 +10,7 @@ use crate::scenario::Limits;
 /// Callback that reports each slow step, as a phrase such as "starting redis".
 pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Options of a [`Lab`]: folder for logs, CPUs and runtime.
+/// Options of a [`Lab`](crate::lab::Lab): folder for logs, CPUs and runtime.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Folder for the logs of all services; created if missing.

@@ -1,4 +1,7 @@
 //! Runs the backends of targets: [`redis`] and [`postgres`].
+//!
+//! `fill` gives each round the same data, such as `profiles`, and `alone` measures a backend without a
+//! target.
 
 mod alone;
 mod fill;

@@ -10,10 +10,9 @@ use super::uv;
 use super::variables;
 use super::{not_installed, run};
 use crate::lab::error::LabError;
-use crate::lab::home::Home;
-use crate::lab::home::installed;
 use crate::lab::home::lock::Lock;
 use crate::lab::home::packages::versions_in;
+use crate::lab::home::{Home, installed};
 use crate::lab::service::programs::{on_path, user_variables};
 
 /// An environment with the targets' packages.

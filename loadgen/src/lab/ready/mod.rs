@@ -11,8 +11,7 @@ use std::time::{Duration, Instant};
 
 use super::error::LabError;
 use super::podman::Project;
-use super::service::listener;
-use super::service::{Service, ServiceSpec, ending};
+use super::service::{Service, ServiceSpec, ending, listener};
 pub use health_check::HealthCheck;
 pub(super) use health_check::HealthClients;
 pub use probe::Probe;

@@ -3,8 +3,7 @@
 use super::balancer;
 use crate::lab::Lab;
 use crate::lab::error::LabError;
-use crate::lab::install::build;
-use crate::lab::install::variables;
+use crate::lab::install::{build, variables};
 use crate::lab::manifest::TargetSpec;
 use crate::lab::runner::Runner;
 use crate::lab::service::logs::{MESSAGE_LINES, file_name};
