@@ -1,4 +1,4 @@
-//! Packs `lab/` into one compressed archive, which `src/lab/embedded.rs` embeds in the program.
+//! Packs `lab/` into one compressed archive, which `src/lab/home/embedded.rs` embeds in the program.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};

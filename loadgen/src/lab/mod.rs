@@ -5,117 +5,76 @@
 //! limits: see [`podman`]. Every service runs under a [guard], so that no service outlives loadgen,
 //! however loadgen ends.
 //!
-//! Commands use [`Lab`]. Below [`Lab`], from the bottom up: `embedded` unpacks the lab that the program
-//! contains, [`home`] finds the project, [`python`] prepares the environment, [`service`] runs one
-//! program, [`ready`] waits until a service answers, [`redis`] and [`postgres`] are the backends,
-//! [`manifest`] knows the targets, `runner` is the interface of both runtimes, `refs` runs targets as
-//! they are at refs of Git. [`cpus`] says where services run, and [`resources`] measures the resources
-//! that services use.
+//! # The parts
+//!
+//! Commands use [`Lab`]. The parts of the lab import each other in one direction, from top to bottom:
+//!
+//! | part | purpose |
+//! |---|---|
+//! | [`up`] | runs a lab for development |
+//! | `target` | builds and starts targets, with a balancer before replicas |
+//! | [`backends`] | runs Redis and PostgreSQL, and gives each round the same data |
+//! | [`ready`] | waits until a service answers |
+//! | `runner` | is the interface of both runtimes |
+//! | [`podman`] | runs services in containers |
+//! | `refs` | runs targets as they are at refs of Git |
+//! | `options` | says where and how services run |
+//! | [`manifest`] | knows the targets |
+//! | `install` | installs and builds what targets and backends need |
+//! | [`home`] | finds the project, or unpacks the lab that the program contains |
+//! | `git` | reads the repository of a project |
+//! | [`resources`] | measures the resources that services use |
+//! | [`service`] | runs one program under its guard |
+//! | [`machine`] | divides the CPUs, and reads the machine's counters |
+//! | [`error`](mod@error) | defines the errors of all parts |
+//!
+//! `tests/library/circles.rs` checks that no parts import each other in a circle.
 
-mod alone;
-mod balancer;
-mod build;
-mod cpu_time;
-pub mod cpus;
-mod embedded;
+pub mod backends;
 pub mod error;
 mod git;
-mod git_ref;
-mod grpc_health;
-pub mod guard;
-mod hashed;
 pub mod home;
-mod inputs;
 mod install;
-mod installed;
-mod listener;
-mod local_server;
-pub mod lock;
-mod logs;
 pub mod machine;
 pub mod manifest;
-mod network;
-mod packages;
-mod password;
+mod options;
 pub mod podman;
-pub mod postgres;
-mod postgres_activity;
-mod postgres_client;
-mod postgres_programs;
-mod postgres_rows;
-mod preparation;
-mod profiles;
-mod programs;
-pub mod python;
 pub mod ready;
-pub mod redis;
-pub mod redis_client;
 mod refs;
-mod removal;
 pub mod resources;
 mod runner;
-mod schedstat;
 pub mod service;
-mod size;
-pub mod storage;
 mod target;
-mod tools;
-mod turn;
 pub mod up;
-mod user_cache;
-mod uv;
-mod versions;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::Arc;
 
-pub use alone::Alone;
-use build::Built;
-pub use cpus::Layout;
+pub use backends::Alone;
+pub use backends::postgres::Filesystem;
+use backends::postgres::Postgres;
+use backends::redis::Redis;
 pub use error::{GONE_AFTER, LabError};
 pub use git::commit_of;
-pub use git_ref::GitRef;
+pub use git::git_ref::GitRef;
 pub use home::Home;
-pub use local_server::local_port;
-pub use logs::file_name;
-use logs::{MESSAGE_LINES, tail_of};
-use manifest::Init;
+pub use home::user_cache::user_cache;
+use install::build::Built;
+pub use install::python::Python;
+pub use machine::cpus::{self, Layout};
+pub use machine::turn::{Measurement, Other, Turn};
 pub use manifest::{Manifest, TargetSpec};
+pub use options::{Options, Progress, Runtime};
 pub use podman::Containers;
-use postgres::Postgres;
-pub use python::Python;
 use ready::HealthClients;
-use redis::Redis;
 use refs::Refs;
 pub use refs::at_ref;
-pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, memory_now};
+pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, local_port, memory_now};
 use runner::Runner;
-pub use runner::Runtime;
-use service::Service;
-pub use size::Size;
-pub use storage::Filesystem;
-pub use target::{StartingTarget, Target};
-pub use turn::{Measurement, Other, Turn};
-pub use user_cache::user_cache;
-
-use crate::measure::PostgresActivity;
-use crate::scenario::{Backend, Existing, Proof};
-
-/// Callback that reports each slow step, as a phrase such as "starting redis".
-pub type Progress = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// Options of a [`Lab`]: folder for logs, CPUs and runtime.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// Folder for the logs of all services; created if missing.
-    pub logs: PathBuf,
-    /// CPUs of the target, the backends and the load generator.
-    pub cpus: Layout,
-    /// Runtime of targets and backends: processes or containers.
-    pub runtime: Runtime,
-}
+pub use service::guard;
+pub use service::logs::file_name;
+pub use target::{Size, StartingTarget, Target};
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
 /// the target.
@@ -198,170 +157,6 @@ impl Lab {
     /// without containers.
     pub fn containers(&self) -> Option<&Containers> {
         self.containers.as_ref()
-    }
-
-    /// Starts the requested backends that do not run yet, in parallel.
-    pub async fn start_backends(&mut self, backends: &[Backend]) -> Result<(), LabError> {
-        let (redis, postgres) = tokio::try_join!(
-            self.redis_if(backends.contains(&Backend::Redis) && self.redis.is_none()),
-            self.postgres_if(backends.contains(&Backend::Postgres) && self.postgres.is_none()),
-        )?;
-        self.redis = redis.or(self.redis.take());
-        self.postgres = postgres.or(self.postgres.take());
-        if let Some(project) = self.runner.project() {
-            let up: Vec<Backend> =
-                self.backends().into_iter().map(|(backend, _)| backend).collect();
-            self.containers = Some(project.describe(&up, &self.images).await);
-        }
-        Ok(())
-    }
-
-    async fn redis_if(&self, wanted: bool) -> Result<Option<Redis>, LabError> {
-        if !wanted {
-            return Ok(None);
-        }
-        self.image(Backend::Redis).await?;
-        (self.progress)("starting redis");
-        let Options { logs, cpus, .. } = &self.options;
-        Redis::start(&self.runner, logs, &cpus.backends).await.map(Some)
-    }
-
-    async fn postgres_if(&self, wanted: bool) -> Result<Option<Postgres>, LabError> {
-        if !wanted {
-            return Ok(None);
-        }
-        self.image(Backend::Postgres).await?;
-        (self.progress)("starting postgres");
-        let Options { logs, cpus, .. } = &self.options;
-        let init = match self.home.is_own() {
-            false => Some(self.home.schema()),
-            true => self.init_file(&self.manifest.inits.postgres),
-        };
-        let postgres = Postgres::start(&self.runner, init.as_deref(), logs, &cpus.backends).await?;
-        if let Some(fill) = &self.manifest.inits.postgres.fill {
-            self.fill_by(Backend::Postgres, fill, &postgres.url()).await?;
-        }
-        Ok(Some(postgres))
-    }
-
-    /// Returns the path of the file that fills a backend for the user's own targets.
-    fn init_file(&self, init: &Init) -> Option<PathBuf> {
-        init.file.as_ref().map(|file| self.home.root().join(file))
-    }
-
-    async fn image(&self, backend: Backend) -> Result<(), LabError> {
-        match &self.runner {
-            Runner::Process(_) => Ok(()),
-            Runner::Podman { podman, .. } => {
-                podman.image(&self.home, backend, &*self.progress).await
-            }
-        }
-    }
-
-    /// Resets the data of the running backends, so that every round starts with the same data.
-    /// They then hold the `existing` items and profiles.
-    pub async fn fill(&self, existing: Existing) -> Result<(), LabError> {
-        if self.home.is_own() {
-            return self.fill_for_own(existing).await;
-        }
-        if let Some(redis) = &self.redis {
-            redis.fill(existing.profiles, &*self.progress).await?;
-        }
-        if let Some(postgres) = &self.postgres {
-            postgres.fill(existing, &*self.progress).await?;
-        }
-        Ok(())
-    }
-
-    /// Like [`Lab::fill`], but with what the user's files put into the backends.
-    async fn fill_for_own(&self, existing: Existing) -> Result<(), LabError> {
-        if existing != Existing::default() {
-            return Err(LabError::Missing {
-                service: "backends".to_owned(),
-                what: "`existing_items` and `existing_profiles` are data of the lab's own targets"
-                    .to_owned(),
-                help: "fill the backend in loadgen.toml: [backend.postgres] init = \"FILE\""
-                    .to_owned(),
-            });
-        }
-        if let Some(redis) = &self.redis {
-            let init = &self.manifest.inits.redis;
-            redis.restore(self.init_file(init).as_deref()).await?;
-            if let Some(fill) = &init.fill {
-                self.fill_by(Backend::Redis, fill, &redis.url()).await?;
-            }
-        }
-        if let Some(postgres) = &self.postgres {
-            postgres.restore().await?;
-        }
-        Ok(())
-    }
-
-    /// Asks a backend the question of a proof, and returns the answer, a whole number. The question
-    /// may read data but not write data.
-    pub async fn ask(&self, proof: &Proof) -> Result<i64, LabError> {
-        let Proof { backend, question, .. } = proof;
-        let answer = match (backend, &self.redis, &self.postgres) {
-            (Backend::Redis, Some(redis), _) => redis.ask(question).await,
-            (Backend::Postgres, _, Some(postgres)) => postgres.ask(question).await,
-            _ => Err("the backend does not run".to_owned()),
-        };
-        let number = answer.and_then(|answer| {
-            answer.trim().parse().map_err(|_| match answer.trim() {
-                "" => "nothing, or NULL".to_owned(),
-                other => other.to_owned(),
-            })
-        });
-        number.map_err(|said| LabError::Question {
-            backend: *backend,
-            question: question.trim().to_owned(),
-            said: tail_of(&said, MESSAGE_LINES),
-        })
-    }
-
-    /// Running backends, each with the URL that targets outside containers use.
-    pub fn backends(&self) -> Vec<(Backend, String)> {
-        let redis = self.redis.iter().map(|redis| (Backend::Redis, redis.url()));
-        redis
-            .chain(self.postgres.iter().map(|postgres| (Backend::Postgres, postgres.url())))
-            .collect()
-    }
-
-    /// Returns Redis's URL with `address` as host and port; `None` if Redis does not run.
-    fn redis_url(&self, address: &str) -> Option<String> {
-        self.redis.as_ref().map(|redis| redis.url_at(address))
-    }
-
-    /// Returns PostgreSQL's URL with `address` as host and port; `None` if PostgreSQL does not run.
-    fn postgres_url(&self, address: &str) -> Option<String> {
-        self.postgres.as_ref().map(|postgres| postgres.url_at(address))
-    }
-
-    /// Reads PostgreSQL's statistics; `None` if PostgreSQL does not run or does not answer.
-    pub async fn postgres_activity(&self) -> Option<PostgresActivity> {
-        self.postgres.as_ref()?.activity().await.ok()
-    }
-
-    /// File system of PostgreSQL's data; `None` if PostgreSQL does not run
-    /// or the file system is unknown.
-    pub fn postgres_data(&self) -> Option<&Filesystem> {
-        self.postgres.as_ref()?.storage.as_ref()
-    }
-
-    /// Services of the running backends, for measuring their resources.
-    pub fn backend_services(&self) -> Vec<&Service> {
-        let redis = self.redis.iter().map(|redis| &redis.service);
-        redis.chain(self.postgres.iter().map(|postgres| &postgres.service)).collect()
-    }
-
-    /// Returns an error for each backend that has ended by itself, with the end of the backend's
-    /// log. Reports each backend once.
-    pub fn lost_backends(&mut self) -> Vec<LabError> {
-        let redis = self.redis.as_mut().and_then(|redis| redis.service.lost());
-        let postgres = self.postgres.as_mut().and_then(|postgres| postgres.service.lost());
-        self.redis.take_if(|_| redis.is_some());
-        self.postgres.take_if(|_| postgres.is_some());
-        redis.into_iter().chain(postgres).collect()
     }
 
     /// Ends the backends, and returns when no process of them is left.

@@ -6,62 +6,12 @@ use std::sync::Arc;
 
 use super::error::LabError;
 use super::home::Home;
-use super::manifest::Manifest;
-use super::password::random_password;
+use super::install::python::Python;
+use super::options::{Options, Progress, Runtime};
 use super::podman::{Podman, Project};
-use super::python::Python;
 use super::service::Service;
-use super::{Options, Progress};
-use crate::scenario::Limits;
-
-/// Runtime of targets and backends: processes or containers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Runtime {
-    /// Processes of this machine, without containers.
-    #[default]
-    Process,
-    /// One container for each target and backend, created by podman-compose.
-    Podman {
-        /// Limits of each target, which take precedence over the manifest's limits.
-        targets: Limits,
-        /// Limits of each backend.
-        backends: Limits,
-    },
-}
-
-impl Runtime {
-    /// Returns the limits of a target's container: those of the command line, or else the limits
-    /// `own` of the target's size, or else those of the `manifest`.
-    pub fn target_limits(self, own: Limits, manifest: Limits) -> Limits {
-        match self {
-            Self::Process => Limits::default(),
-            Self::Podman { targets, .. } => targets.or(own).or(manifest),
-        }
-    }
-
-    /// Returns the runtime with these limits of each backend, unless the command line has others.
-    #[must_use]
-    pub fn with_backend_limits(self, limits: Limits) -> Self {
-        match self {
-            Self::Process => Self::Process,
-            Self::Podman { targets, backends } => {
-                Self::Podman { targets, backends: backends.or(limits) }
-            }
-        }
-    }
-
-    /// Checks that this machine can run the target of this name and its upstreams: as processes,
-    /// they require programs; as containers, their images have these programs.
-    ///
-    /// # Errors
-    /// The first requirement that is not met, as a sentence for people.
-    pub fn check_requirements(self, manifest: &Manifest, name: &str) -> Result<(), String> {
-        let contained = matches!(self, Self::Podman { .. });
-        let target = manifest.target(name).map_err(|error| error.to_string())?;
-        manifest.runs(target, contained)?;
-        if contained { Ok(()) } else { manifest.requirements_of(name) }
-    }
-}
+use super::service::password::random_password;
+use super::service::programs::user_variables;
 
 /// A runtime that is ready to run services.
 #[derive(Debug)]
@@ -98,6 +48,14 @@ impl Runner {
         let password = random_password().map_err(LabError::io("generate a password"))?;
         let podman = Podman::prepare(home, options, backends, &password, &**progress).await?;
         Ok(Self::Podman { podman: Box::new(podman), password })
+    }
+
+    /// Returns the user's own environment variables, with which their commands run as without loadgen.
+    pub(super) fn user_variables(&self) -> Vec<(String, String)> {
+        match self {
+            Self::Process(python) => python.variables(),
+            Self::Podman { .. } => user_variables().collect(),
+        }
     }
 
     /// Folder of the user's own project; `None` for the lab's project.
@@ -146,25 +104,4 @@ pub(super) async fn place(
     let Some(project) = project else { return Ok(service) };
     let container = project.container(service.name()).await?;
     Ok(service.within(Some(container)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_command_line_limits_first_then_the_arm_then_the_manifest() {
-        let limits = |cpus: &str, memory: &str| Limits {
-            cpus: cpus.parse().ok(),
-            memory: memory.parse().ok(),
-        };
-        let (own, manifest) = (limits("2", "1g"), limits("3", "3g"));
-        let runtime = Runtime::Podman { targets: limits("1", ""), backends: limits("", "2g") };
-        assert_eq!(runtime.target_limits(own, manifest), limits("1", "1g"));
-        assert_eq!(runtime.target_limits(Limits::default(), manifest), limits("1", "3g"));
-        assert_eq!(Runtime::Process.target_limits(own, manifest), Limits::default());
-        let Runtime::Podman { backends, .. } = runtime.with_backend_limits(own) else { panic!() };
-        assert_eq!(backends, limits("2", "2g"));
-        assert_eq!(Runtime::Process.with_backend_limits(own), Runtime::Process);
-    }
 }

@@ -1,4 +1,5 @@
-//! Checks that files do not import each other in a circle, except a module and its descendants.
+//! Checks that files do not import each other in a circle, except a module and its descendants. Nor do the
+//! parts of the lab.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -145,17 +146,37 @@ fn leads(imports: &BTreeMap<&Place, BTreeSet<Place>>, from: &Place, to: &Place) 
     false
 }
 
-#[test]
-fn no_files_import_each_other_in_a_circle() {
-    let modules = Modules::read();
-    let imports = modules.imports();
+fn assert_no_circles(imports: &BTreeMap<&Place, BTreeSet<Place>>) {
     let mut faults = Vec::new();
-    for (module, imported) in &imports {
-        for other in imported.iter().filter(|other| leads(&imports, other, module)) {
+    for (module, imported) in imports {
+        for other in imported.iter().filter(|other| leads(imports, other, module)) {
             faults.push(format!("{} imports {}", module.join("/"), other.join("/")));
         }
     }
     assert!(faults.is_empty(), "each leads back to where it began:\n{}", faults.join("\n"));
+}
+
+#[test]
+fn no_files_import_each_other_in_a_circle() {
+    assert_no_circles(&Modules::read().imports());
+}
+
+/// The lab has a part for each file and each folder in `lab/`.
+#[test]
+fn no_parts_of_the_lab_import_each_other_in_a_circle() {
+    let part = |place: &Place| {
+        let is_in_lab = place.first().is_some_and(|layer| layer == "lab");
+        place.get(..2).filter(|_| is_in_lab).map(<[_]>::to_vec)
+    };
+    let modules = Modules::read();
+    let mut imports: BTreeMap<Place, BTreeSet<Place>> = BTreeMap::new();
+    for (module, imported) in modules.imports() {
+        let Some(from) = part(module) else { continue };
+        let to = imported.iter().filter_map(part).filter(|to| *to != from);
+        imports.entry(from.clone()).or_default().extend(to);
+    }
+    assert!(imports.len() > 10, "the parts are where this test looks for them: {imports:?}");
+    assert_no_circles(&imports.iter().map(|(part, imported)| (part, imported.clone())).collect());
 }
 
 #[test]

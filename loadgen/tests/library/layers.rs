@@ -99,7 +99,7 @@ const WRITERS: [&str; 6] = [
 /// Other files that name stdout or stderr: one writes a constant
 /// sentence to a log, the others are tests in separate files.
 const OTHERS: [&str; 7] = [
-    "lab/guard.rs",
+    "lab/service/guard.rs",
     "analysis/compare/simulations.rs",
     "analysis/scaling/simulations.rs",
     "analysis/starts/simulations/duets.rs",

@@ -2,6 +2,7 @@
 //! `files` of commits, and the `settings` that decide how files are written.
 
 mod files;
+pub(super) mod git_ref;
 mod settings;
 
 use std::ffi::{OsStr, OsString};
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use super::error::LabError;
-use super::logs::{MESSAGE_LINES, tail_of};
+use super::service::logs::{MESSAGE_LINES, tail_of};
 
 /// Environment variables that name another repository, index or folder than those of the current
 /// folder. Git sets them for its hooks, and loadgen may run in a hook.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::ready::Ready;
-use crate::lab::build::Build;
-use crate::lab::git_ref::GitRef;
-use crate::lab::tools::{Requirement, Version};
+use crate::lab::git::git_ref::GitRef;
+use crate::lab::install::build::Build;
+use crate::lab::install::tools::{Requirement, Version};
 use crate::scenario::{Backend, Cpus, Limits, Memory};
 
 /// Word in a command that stands for the folder in which the target was built.

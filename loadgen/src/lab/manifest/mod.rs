@@ -3,6 +3,7 @@
 
 mod entry;
 mod own;
+mod program;
 mod ready;
 
 use std::collections::BTreeMap;

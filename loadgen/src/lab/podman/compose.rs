@@ -8,9 +8,9 @@ use tokio::process::Command;
 
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
-use crate::lab::lock::Lock;
-use crate::lab::programs::on_path;
-use crate::lab::uv;
+use crate::lab::home::lock::Lock;
+use crate::lab::install::uv;
+use crate::lab::service::programs::on_path;
 
 /// Package that is installed if podman-compose is missing.
 const PACKAGE: &str = "podman-compose==1.6.0";

@@ -5,40 +5,29 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::cgroup::Cgroup;
 use super::info::{container_ulimits, podman};
 use crate::lab::error::LabError;
-use crate::lab::packages::normalized;
+use crate::lab::home::packages::normalized;
+use crate::lab::machine::container::{Cgroup, Container};
 
 /// Python program that prints the versions of Python and of all installed packages, as JSON.
 const VERSIONS: &str = "import json, sys; from importlib.metadata import distributions; \
     print(json.dumps({'python': '%d.%d.%d' % sys.version_info[:3], \
     'packages': {d.metadata['Name']: d.version for d in distributions()}}))";
 
-/// A running container.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Container {
-    /// ID of the container's first process on this machine; 0 while the container does not run.
-    pub pid: u32,
-    /// Control group of the container; `None` if the group cannot be determined.
-    pub group: Option<Cgroup>,
-}
-
-impl Container {
-    /// Finds the container of this name.
-    pub async fn find(program: &Path, name: &str) -> Result<Self, LabError> {
-        let words = ["inspect", "--format", "{{.Id}} {{.State.Pid}}", name];
-        let said = podman(program, &words).await;
-        let fault = |output| LabError::Podman {
-            what: format!("podman has no container {name}"),
-            output,
-            help: "another program may have removed the container".to_owned(),
-        };
-        let said = said.map_err(fault)?;
-        let (id, pid) = said.split_once(' ').unwrap_or_default();
-        let pid = pid.parse().map_err(|_| fault(vec![said.clone()]))?;
-        Ok(Self { pid, group: Cgroup::of(pid, id) })
-    }
+/// Finds the container of this name. `program` is the path of podman.
+pub(super) async fn find(program: &Path, name: &str) -> Result<Container, LabError> {
+    let words = ["inspect", "--format", "{{.Id}} {{.State.Pid}}", name];
+    let said = podman(program, &words).await;
+    let fault = |output| LabError::Podman {
+        what: format!("podman has no container {name}"),
+        output,
+        help: "another program may have removed the container".to_owned(),
+    };
+    let said = said.map_err(fault)?;
+    let (id, pid) = said.split_once(' ').unwrap_or_default();
+    let pid = pid.parse().map_err(|_| fault(vec![said.clone()]))?;
+    Ok(Container { pid, group: Cgroup::of(pid, id) })
 }
 
 /// Packages that are installed in the targets' image.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::variable;
 use crate::lab::home::Home;
-use crate::lab::programs::user_variables;
+use crate::lab::service::programs::user_variables;
 use crate::scenario::Backend;
 
 /// Variables of compose.yaml that name the images of the Python targets, Redis and PostgreSQL, each

@@ -8,8 +8,8 @@ use serde::Deserialize;
 use tokio::process::Command;
 
 use crate::lab::error::LabError;
-use crate::lab::logs::{MESSAGE_LINES, tail_of};
-use crate::lab::programs::on_path;
+use crate::lab::service::logs::{MESSAGE_LINES, tail_of};
+use crate::lab::service::programs::on_path;
 
 /// Oldest version of podman, as major and minor number, with which loadgen was tested.
 const OLDEST: (u32, u32) = (4, 3);

@@ -8,7 +8,6 @@
 //!
 //! [service]: super::service
 
-mod cgroup;
 mod compose;
 mod container;
 pub mod doctor;
@@ -21,9 +20,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-pub use cgroup::{Cgroup, Usage};
 use compose::Compose;
-pub use container::Container;
 use container::Packages;
 pub use images::Images;
 use info::Info;
@@ -32,11 +29,11 @@ pub use project::{Containers, Project};
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::Options;
 use super::error::LabError;
 use super::home::Home;
-use super::programs::user_variables;
+use super::options::Options;
 use super::service::Service;
+use super::service::programs::user_variables;
 use crate::lab::install::run;
 use crate::lab::manifest::TargetSpec;
 use crate::scenario::{Backend, Limits};

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::compose::Compose;
-use super::container::{Container, Packages};
+use super::container::{self, Packages};
 use super::images::Images;
 use super::info::{self, Info};
 use crate::lab::error::LabError;
+use crate::lab::machine::container::Container;
 use crate::lab::service::ServiceSpec;
 use crate::scenario::Backend;
 
@@ -132,7 +133,7 @@ impl Project {
 
     /// Finds the container of a service that has been started.
     pub async fn container(&self, service: &str) -> Result<Container, LabError> {
-        Container::find(&self.podman, &self.container_name(service)).await
+        container::find(&self.podman, &self.container_name(service)).await
     }
 
     /// Returns the address, as host and port, at which other containers reach a target that has been

@@ -2,7 +2,7 @@
 //!
 //! `resolve` finds the commit of a ref and the target's table in it, and changes nothing. Before the
 //! targets are built, the files of each commit are written to a folder of its own (`checkout`) in a folder
-//! that outlives no run (`place`). Builds and targets run there, with `variables` that lead to no other
+//! that outlives no run (`place`). Builds and targets run there, with variables that lead to no other
 //! folder. `shop@.` runs in the working tree itself.
 //!
 //! Refs that run the same code would be compared with themselves. Therefore `table`, `programs` and
@@ -18,12 +18,12 @@ mod real_path;
 mod resolve;
 mod shared_code;
 mod table;
-pub(super) mod variables;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::SystemTime;
 
+use self::checkout::Checkout;
 use self::elsewhere::Elsewhere;
 use self::place::Place;
 pub(super) use self::place::remove_left_over;
@@ -31,12 +31,11 @@ pub use self::resolve::at_ref;
 use super::Lab;
 use super::error::LabError;
 use super::git::Repository;
-use super::git_ref::GitRef;
+use super::git::git_ref::GitRef;
 use super::home::Home;
-use super::logs::file_name;
+use super::install::python::Python;
 use super::manifest::TargetSpec;
-use super::python::Python;
-use super::target::program;
+use super::service::logs::file_name;
 
 /// Folders and Python environments of the targets at refs, but for the working tree.
 #[derive(Debug, Default)]
@@ -120,10 +119,12 @@ impl Lab {
                 "still checking out {name}: Git may wait for a filter or a remote; Ctrl-C ends the run"
             ));
         };
-        checkout::check_out(&repository, git, &folder, name, &log, waits).await?;
-        check_links(&repository, git, &folder, name, &elsewhere)?;
-        let submodules = checkout::submodules(&folder);
-        let home = self.home.at_ref(checkout::project_in(&folder, &repository));
+        let checkout =
+            Checkout { repository: &repository, git, folder: &folder, target: name, log: &log };
+        checkout.write(waits).await?;
+        check_links(&checkout, &elsewhere)?;
+        let submodules = checkout.submodules();
+        let home = self.home.at_ref(checkout.project());
         self.refs.homes.insert(name.clone(), home);
         self.refs.elsewhere.insert(name.clone(), elsewhere);
         let note = format!(
@@ -141,7 +142,7 @@ impl Lab {
             let found = self.refs.homes.get(name).zip(self.refs.elsewhere.get(name));
             let Some((home, elsewhere)) = found else { continue };
             let python = Python::of_own(home);
-            let (program, bin) = (program(&python, target)?, python.bin());
+            let (program, bin) = (target.program(&python)?, python.bin());
             programs::check(target, &program, &bin, elsewhere, self.refs.built_since)?;
             let mut folders = vec![bin];
             folders.extend(program.parent().map(Path::to_owned));
@@ -153,22 +154,16 @@ impl Lab {
 }
 
 /// Returns an error if a link in the folder of a commit leads elsewhere.
-fn check_links(
-    repository: &Repository,
-    git: &GitRef,
-    folder: &Path,
-    target: &str,
-    elsewhere: &Elsewhere,
-) -> Result<(), LabError> {
-    for link in repository.links(&git.commit)? {
-        let path = folder.join(&link);
+fn check_links(checkout: &Checkout<'_>, elsewhere: &Elsewhere) -> Result<(), LabError> {
+    for link in checkout.repository.links(&checkout.git.commit)? {
+        let path = checkout.folder.join(&link);
         // The file may be missing until a build makes it. A relative path stays in the folder, or was
         // followed as far as it exists.
         let leads_to = path.read_link().ok().filter(|to| to.is_absolute());
         let leads_elsewhere = elsewhere.has(&path) || leads_to.is_some_and(|to| elsewhere.has(&to));
         if leads_elsewhere {
             return Err(LabError::SharedCode {
-                target: target.to_owned(),
+                target: checkout.target.to_owned(),
                 what: format!("the link {} leads to the working tree", link.display()),
                 help: "commit a relative link, so that each ref has its own file".to_owned(),
             });

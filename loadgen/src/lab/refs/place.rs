@@ -20,10 +20,10 @@ use super::real_path::real;
 use crate::lab::error::LabError;
 use crate::lab::git::bad_ref;
 use crate::lab::home::is_trusted;
-use crate::lab::lock::Lock;
-use crate::lab::removal::remove_all;
+use crate::lab::home::lock::Lock;
+use crate::lab::home::user_cache::user_cache;
+use crate::lab::service::removal::remove_all;
 use crate::lab::service::{Service, ServiceSpec};
-use crate::lab::user_cache::user_cache;
 
 /// Beginnings of the names of such folders: of one that is being made, and of one that has a lock.
 const NEW: &str = "newrefs-";

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use super::elsewhere::{Elsewhere, pieces};
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
-use crate::lab::programs::on_path;
+use crate::lab::service::programs::on_path;
 
 /// Time by which a file may look older than it is: the system's clock for files is coarse.
 const COARSE: Duration = Duration::from_millis(20);

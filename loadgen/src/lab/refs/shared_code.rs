@@ -11,9 +11,9 @@ use std::{env, fs};
 use serde::Deserialize;
 
 use super::elsewhere::Elsewhere;
-use super::variables;
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
+use crate::lab::install::variables;
 use crate::lab::manifest::TargetSpec;
 
 /// The language of targets that this check is about.

@@ -1,5 +1,6 @@
 //! Measures CPU time and memory of whole process trees, over a window such as a measured round.
 
+mod local_server;
 mod programs;
 mod seen;
 
@@ -7,15 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
+pub use local_server::local_port;
+use local_server::serving;
 use programs::Programs;
 use seen::Seen;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
-use super::local_server::serving;
-use super::machine::{Accounts, Machine};
-use super::podman::{Cgroup, Container};
-use super::turn::Turn;
+use super::machine::accounts::{Accounts, Machine};
+use super::machine::container::{Cgroup, Container};
+use super::machine::turn::Turn;
 use crate::measure::ResourceRecord;
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);

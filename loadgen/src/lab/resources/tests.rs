@@ -86,7 +86,7 @@ fn a_tree_counts_processes_that_no_sample_saw() {
     let window = Window::open(vec![Watched::below("tree", shell.id())]).unwrap();
     std::thread::sleep(Duration::from_millis(2500));
     let usage = window.close().services.remove("tree").unwrap();
-    let ended = crate::lab::cpu_time::of_ended_children_ns(shell.id()).unwrap();
+    let ended = crate::lab::machine::cpu_time::of_ended_children_ns(shell.id()).unwrap();
     shell.kill().unwrap();
     shell.wait().unwrap();
     let ended = Duration::from_nanos(ended).as_secs_f64();

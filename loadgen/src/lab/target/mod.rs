@@ -1,8 +1,16 @@
-//! Starts a target, from its command line or in its container, and waits until it answers. Replicas
-//! of a target run behind a [balancer](crate::lab::balancer).
+//! Starts a target, and waits until it answers. Replicas of a target run behind a `balancer`.
+//!
+//! A server of a target starts in one of three ways: from its command line (`of_process`), in a container
+//! that compose.yaml defines (`of_compose`), or in a container of the user's image (`of_image`).
 
+mod balancer;
+mod instance;
+mod of_compose;
 mod of_image;
 mod of_process;
+mod preparation;
+mod size;
+mod versions;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,17 +18,17 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use self::balancer::{Balancer, Setup};
+use self::instance::Instance;
 use self::of_process::own_folder;
-pub(super) use self::of_process::program;
+pub use self::size::Size;
 use crate::lab::Lab;
-use crate::lab::balancer::{Balancer, Setup};
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
-use crate::lab::podman::{Project, variable};
-use crate::lab::ready::{Probe, Starting};
+use crate::lab::podman::Project;
+use crate::lab::ready::{HealthCheck, Starting};
 use crate::lab::runner::{Runner, place};
 use crate::lab::service::{Service, ServiceSpec};
-use crate::lab::size::Size;
 use crate::scenario::{Backend, Limits};
 
 /// Maximum time from the start of a target until the target answers a health check.
@@ -110,7 +118,7 @@ pub struct StartingTarget {
     inner_port: u16,
     project: Option<Arc<Project>>,
     /// The target, or each of its replicas.
-    starting: Vec<Starting<Spec>>,
+    starting: Vec<Starting<Spec, HealthCheck>>,
     /// Settings of the balancer, which starts when the replicas answer; `None` without a balancer.
     balancer: Option<Setup>,
     upstreams: Vec<Target>,
@@ -195,13 +203,16 @@ impl Lab {
             port,
             project: self.runner.project().cloned(),
             client: self.health.http1.clone(),
-            probe: Probe::of(&self.health, &target.entry.ready),
+            probe: HealthCheck::of(&self.health, &target.entry.ready),
         };
         let (name, project) = (target.name.clone(), setup.project.clone());
         let inner_port = target.entry.port;
-        let starting =
-            (1..=replicas).map(|number| self.start(&target, log, None, size, Some(number)));
-        let starting = starting.collect::<Result<_, _>>()?;
+        let start = |number: u32| {
+            let log = log.replace(".log", &format!("-replica-{number}.log"));
+            let log = self.options.logs.join(log);
+            self.start(&Instance { target: &target, size, replica: Some(number), log }, None)
+        };
+        let starting = (1..=replicas).map(start).collect::<Result<_, _>>()?;
         Ok(StartingTarget { name, inner_port, project, starting, balancer: Some(setup), upstreams })
     }
 
@@ -215,43 +226,36 @@ impl Lab {
         size: Size<'_>,
     ) -> Result<StartingTarget, LabError> {
         let (name, project) = (target.name.clone(), self.runner.project().cloned());
-        let starting = vec![self.start(target, log, port, size, None)?];
+        let log = self.options.logs.join(log);
+        let starting = vec![self.start(&Instance { target, size, replica: None, log }, port)?];
         let inner_port = target.entry.port;
         let upstreams = Vec::new();
         Ok(StartingTarget { name, inner_port, project, starting, balancer: None, upstreams })
     }
 
-    /// Starts the processes of a target, or of its replica of this number, from 1.
+    /// Starts the processes of a server, on this port or a free one.
     fn start(
         &self,
-        target: &TargetSpec,
-        log: &str,
+        server: &Instance<'_>,
         port: Option<u16>,
-        size: Size<'_>,
-        replica: Option<u32>,
-    ) -> Result<Starting<Spec>, LabError> {
-        let log = match replica {
-            Some(number) => log.replace(".log", &format!("-replica-{number}.log")),
-            None => log.to_owned(),
-        };
+    ) -> Result<Starting<Spec, HealthCheck>, LabError> {
+        let Instance { target, size, .. } = server;
         let folder = match &self.runner {
             Runner::Process(_) => own_folder(target)?,
             Runner::Podman { .. } => None,
         };
         let path = folder.as_ref().map(|folder| folder.path().to_owned());
         let spec = match &self.runner {
-            Runner::Process(python) => {
-                self.process(python, target.clone(), &log, size, replica, path)?
-            }
-            Runner::Podman { podman, .. } if self.home.is_own() => {
-                let project = Arc::clone(podman.project());
-                self.image_container(project, target, &log, size, replica)?
-            }
+            Runner::Process(python) => self.process_spec(python, server, path)?,
             Runner::Podman { podman, .. } => {
-                self.container(Arc::clone(podman.project()), target, &log, size, replica)?
+                let project = Arc::clone(podman.project());
+                match self.home.is_own() {
+                    true => self.image_spec(project, server)?,
+                    false => self.compose_spec(project, server)?,
+                }
             }
         };
-        let probe = Probe::of(&self.health, &target.entry.ready);
+        let probe = HealthCheck::of(&self.health, &target.entry.ready);
         let limit = LIMIT + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.
@@ -275,59 +279,9 @@ impl Lab {
         })
     }
 
-    /// Builds a function that returns the specification of a target in a container, for a port. The
-    /// image contains the target's command and environment variables. Containers reach backends by
-    /// name.
-    fn container(
-        &self,
-        project: Arc<Project>,
-        target: &TargetSpec,
-        log: &str,
-        size: Size<'_>,
-        replica: Option<u32>,
-    ) -> Result<Spec, LabError> {
-        let limits = self.target_limits(target, size.limits);
-        let of = |backend| size.backends.contains(&backend);
-        let redis = self.redis_url("redis:6379").filter(|_| of(Backend::Redis));
-        let postgres = self.postgres_url("postgres:5432").filter(|_| of(Backend::Postgres));
-        let variables = [
-            ("POOL_SIZE", size.pool_size().to_string()),
-            ("SERVER_WORKERS", size.workers.to_string()),
-            ("REDIS_URL", redis.unwrap_or_default()),
-            ("DATABASE_URL", postgres.unwrap_or_default()),
-            ("TARGET_CPUS", limits.cpus.map(|cpus| cpus.to_string()).unwrap_or_default()),
-            ("TARGET_MEMORY", limits.memory.map(|memory| memory.to_string()).unwrap_or_default()),
-        ];
-        let (name, log) = (service_name(target, replica), self.options.logs.join(log));
-        let more = match replica {
-            Some(_) => Some(project.copy_of(&target.name, &name, &log.with_extension("yaml"))?),
-            None => None,
-        };
-        let port_variable = variable(&target.name, "PORT");
-        let (upstreams, env) = (&target.entry.upstreams, &target.entry.env);
-        let urls = env.iter().filter(|(name, _)| upstreams.contains_key(*name));
-        let urls: Vec<(String, String)> =
-            urls.map(|(name, url)| (name.clone(), url.clone())).collect();
-        Ok(Box::new(move |port| {
-            let port = [(port_variable.as_str(), port.to_string())];
-            let urls: Vec<_> =
-                urls.iter().map(|(name, url)| (name.as_str(), url.clone())).collect();
-            let variables = [&variables[..], &port, &urls].concat();
-            project.spec_with(more.as_deref(), &name, &variables, log.clone())
-        }))
-    }
-
     /// CPU and memory limits of a target's container. `own` are the limits of the target's size.
     pub fn target_limits(&self, target: &TargetSpec, own: Limits) -> Limits {
         self.options.runtime.target_limits(own, target.entry.limits())
-    }
-}
-
-/// Returns the name of the service that runs a target, or its replica of this number.
-fn service_name(target: &TargetSpec, replica: Option<u32>) -> String {
-    match replica {
-        Some(number) => format!("{}-replica-{number}", target.name),
-        None => target.name.clone(),
     }
 }
 

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Spec, service_name};
+use super::Spec;
+use super::instance::Instance;
 use crate::lab::Lab;
 use crate::lab::error::LabError;
-use crate::lab::manifest::TargetSpec;
 use crate::lab::podman::{Project, container_ulimits};
-use crate::lab::size::Size;
 use crate::scenario::{Backend, Limits};
 
 /// Empty folder of the container, which `{folder}` stands for.
@@ -25,21 +24,18 @@ const REDIS: &str = "TARGET_REDIS_URL";
 const POSTGRES: &str = "TARGET_POSTGRES_URL";
 
 impl Lab {
-    /// Builds a function that returns the specification of a target, or of its replica of this number,
-    /// in a container of its image, for a port of this machine. Containers reach backends by name.
-    pub(super) fn image_container(
+    /// Builds a function that returns the specification of a server in a container of its image, for a
+    /// port of this machine. Containers reach backends by name.
+    pub(super) fn image_spec(
         &self,
         project: Arc<Project>,
-        target: &TargetSpec,
-        log: &str,
-        size: Size<'_>,
-        replica: Option<u32>,
+        server: &Instance<'_>,
     ) -> Result<Spec, LabError> {
-        let name = service_name(target, replica);
-        let log = self.options.logs.join(log);
-        self.check_backends(target, size)?;
+        let Instance { target, size, log, .. } = server;
+        self.check_backends(target, *size)?;
         let limits = self.target_limits(target, size.limits);
-        let compose = compose(&name, target, size, limits, &self.options.cpus.target);
+        let compose = compose(server, limits, &self.options.cpus.target);
+        let (name, log) = (server.name(), log.clone());
         let file = log.with_extension("yaml");
         // The user's variables may be secret.
         let opened =
@@ -57,15 +53,9 @@ impl Lab {
     }
 }
 
-/// Returns the compose file with the target as the service `name`. JSON is YAML, too.
-fn compose(
-    name: &str,
-    target: &TargetSpec,
-    size: Size<'_>,
-    limits: Limits,
-    cpus: &[usize],
-) -> Value {
-    let mut target = target.clone();
+/// Returns the compose file with the server as a service. JSON is YAML, too.
+fn compose(server: &Instance<'_>, limits: Limits, cpus: &[usize]) -> Value {
+    let (mut target, size) = (server.target.clone(), server.size);
     // A dollar sign of the user's is no variable of the compose file.
     let words = target.entry.command.iter_mut().chain(target.entry.env.values_mut());
     words.for_each(|word| *word = word.replace('$', "$$"));
@@ -104,12 +94,13 @@ fn compose(
     if let Some(memory) = limits.memory {
         set("mem_limit", json!(memory.to_string()));
     }
-    json!({ "services": { name: service } })
+    json!({ "services": { server.name(): service } })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lab::Size;
     use crate::lab::manifest::own_targets;
 
     #[test]
@@ -128,7 +119,13 @@ mod tests {
             "#,
         );
         let limits = targets[0].entry.limits();
-        let made = compose("shop", &targets[0], Size::of_workers(3), limits, &[1, 2]);
+        let server = |target, workers| Instance {
+            target,
+            size: Size::of_workers(workers),
+            replica: None,
+            log: "log".into(),
+        };
+        let made = compose(&server(&targets[0], 3), limits, &[1, 2]);
         let shop = &made["services"]["shop"];
         assert_eq!(shop["command"], json!(["serve", "$$HOME", "0.0.0.0:9000", "3"]));
         assert_eq!(shop["environment"]["DATABASE_URL"], "${TARGET_POSTGRES_URL}");
@@ -139,8 +136,8 @@ mod tests {
         assert_eq!(shop["ports"][0], "127.0.0.1:${TARGET_PORT}:9000");
         assert_eq!((&shop["cpus"], &shop["cpuset"]), (&json!("0.5"), &json!("1,2")));
         assert!(shop["mem_limit"].is_string());
-        let made = compose("a", &targets[1], Size::of_workers(1), Limits::default(), &[]);
-        let plain = &made["services"]["a"];
+        let made = compose(&server(&targets[1], 1), Limits::default(), &[]);
+        let plain = &made["services"]["plain"];
         assert_eq!(plain["ports"][0], "127.0.0.1:${TARGET_PORT}:8000");
         assert!(
             ["command", "cpus", "cpuset", "mem_limit"].iter().all(|key| plain.get(*key).is_none())

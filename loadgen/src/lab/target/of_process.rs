@@ -4,45 +4,42 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::{GRACE, Spec, service_name};
+use super::instance::Instance;
+use super::size::Size;
+use super::{GRACE, Spec};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
-use crate::lab::logs::file_name;
+use crate::lab::install::python::Python;
 use crate::lab::manifest::TargetSpec;
-use crate::lab::programs::on_path;
-use crate::lab::python::Python;
 use crate::lab::service::ServiceSpec;
-use crate::lab::size::Size;
+use crate::lab::service::logs::file_name;
 use crate::scenario::Backend;
 
 impl Lab {
-    /// Builds a function that returns the specification of a target, or of its replica of this number,
-    /// for a port. `folder` is the target's empty folder, if it needs one.
-    pub(super) fn process(
+    /// Builds a function that returns the specification of a server for a port. `folder` is the server's
+    /// empty folder, if it needs one.
+    pub(super) fn process_spec(
         &self,
         python: &Python,
-        target: TargetSpec,
-        log: &str,
-        size: Size<'_>,
-        replica: Option<u32>,
+        server: &Instance<'_>,
         folder: Option<PathBuf>,
     ) -> Result<Spec, LabError> {
+        let (target, size) = (server.target.clone(), server.size);
         let target = match self.built.get(&target.name) {
             Some(built) => target.built_in(&built.folder.to_string_lossy()),
             None => target,
         };
         // A target at a ref runs in a folder and an environment of its own.
         let python = self.refs.python(&target.name).unwrap_or(python);
-        let program = program(python, &target)?;
+        let program = target.program(python)?;
         let target = match &folder {
             Some(folder) => target.running_in(&folder.to_string_lossy()),
             None => target,
         };
         let target = self.over_backends(target, size)?;
-        let (root, log) = (python.root().to_owned(), self.options.logs.join(log));
+        let (name, root, log) = (server.name(), python.root().to_owned(), server.log.clone());
         let env = self.process_env(python, size);
         let cpus = self.options.cpus.target.clone();
-        let name = service_name(&target, replica);
         let (workers, pool_size) = (size.workers, size.pool_size());
         Ok(Box::new(move |port| {
             let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
@@ -88,28 +85,4 @@ pub(super) fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabErro
     let folder = || tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
     let folder = target.needs_folder().then(folder).transpose();
     folder.map_err(LabError::io(format!("create a folder for {name}")))
-}
-
-/// Returns the path of the program that starts the target: a path, a required program on the PATH,
-/// or a program of the Python environment.
-pub(in crate::lab) fn program(python: &Python, target: &TargetSpec) -> Result<PathBuf, LabError> {
-    let word = &target.entry.command[0];
-    let required = target.entry.requires.iter().any(|required| required.tool == *word);
-    if let Some(program) = required.then(|| on_path(word)).flatten() {
-        return Ok(program);
-    }
-    // Joining an absolute path gives that path.
-    let program = python.bin().join(word);
-    if program.is_file() {
-        return Ok(program);
-    }
-    if let Some(program) = python.program(word) {
-        return Ok(program);
-    }
-    let (what, help) = match target.entry.build {
-        None => (python.lacks(), python.fix()),
-        Some(_) => ("is missing after the build", "check `build` in targets/targets.toml"),
-    };
-    let what = format!("the command {word} {what}");
-    Err(LabError::Missing { service: target.name.clone(), what, help: help.to_owned() })
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::lab::podman::variable;
 use crate::lab::{Home, Manifest};
 
 /// Returns the command line of a target in a container, and its variables with their values,

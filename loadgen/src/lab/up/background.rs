@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::LOOK_EVERY;
 use super::end::asked_to_end;
 use super::state::{self, State, Urls};
-use crate::lab::logs::last_lines;
+use crate::lab::service::logs::last_lines;
 use crate::lab::{Home, LabError};
 
 /// Time that `lab down` waits for a lab to end. Longer than the longest grace period of a service,

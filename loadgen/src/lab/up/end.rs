@@ -5,7 +5,7 @@ use std::io;
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::lab::LabError;
-use crate::lab::guard::pipe_closed;
+use crate::lab::service::guard::pipe_closed;
 
 /// Returns at SIGINT (Ctrl-C), SIGTERM or SIGHUP, or when standard input is a pipe that closes.
 pub(super) async fn asked_to_end() -> Result<(), LabError> {

@@ -1,9 +1,10 @@
 //! Checks the health of a lab's services.
 
 use super::state::Urls;
+use crate::lab::backends::redis;
 use crate::lab::manifest::Ready;
-use crate::lab::ready::{HealthClients, Probe};
-use crate::lab::{LabError, Manifest, redis_client};
+use crate::lab::ready::{HealthCheck, HealthClients, Probe as _};
+use crate::lab::{LabError, Manifest};
 
 /// Name, URL and health of a service. The error describes the fault of an unhealthy service.
 pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
@@ -13,15 +14,17 @@ pub async fn health<'a>(urls: &'a Urls, manifest: &Manifest) -> Result<Vec<Healt
     let clients = HealthClients::new()?;
     let mut all = Vec::new();
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
-        let probe = match name.as_str() {
-            "redis" => Probe::Redis(redis_client::Client::new(port_of(url), password_of(url))),
-            "postgres" => Probe::Listens,
+        let port = port_of(url);
+        let healthy = match name.as_str() {
+            "redis" => redis::Client::new(port, password_of(url)).ask(port).await,
+            "postgres" => HealthCheck::Listens.ask(port).await,
             target => {
                 let target = manifest.target(target).ok();
-                Probe::of(&clients, target.map_or(&Ready::Listens, |target| &target.entry.ready))
+                let ready = target.map_or(&Ready::Listens, |target| &target.entry.ready);
+                HealthCheck::of(&clients, ready).ask(port).await
             }
         };
-        all.push((name.as_str(), url.as_str(), probe.ask(port_of(url)).await));
+        all.push((name.as_str(), url.as_str(), healthy));
     }
     Ok(all)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::lab::lock::Lock;
+use crate::lab::home::lock::Lock;
 use crate::lab::{Home, LabError};
 
 /// Time for which another process must hold the lock until loadgen concludes that another lab is

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use loadgen::lab::ready::{Probe, Starting};
-use loadgen::lab::redis_client::Client;
+use loadgen::lab::backends::redis::Client;
+use loadgen::lab::ready::{HealthCheck, Probe, Starting};
 use loadgen::lab::service::ServiceSpec;
 use loadgen::lab::{Home, Lab, Layout, Options, Runtime};
 use loadgen::scenario::{Backend, Existing};
@@ -72,7 +72,7 @@ fn as_target(line: &str) -> &'static str {
 
 /// Starts a service that loses each of its ports to a stranger at the
 /// moment of its start, and returns the error.
-async fn said_of_lost_ports(probe: Probe, answer: fn(&str) -> &'static str) -> String {
+async fn said_of_lost_ports(probe: impl Probe, answer: fn(&str) -> &'static str) -> String {
     let folder = tempfile::tempdir().unwrap();
     let spec = |port| {
         Stranger::default().listen(port, answer);
@@ -86,10 +86,10 @@ async fn said_of_lost_ports(probe: Probe, answer: fn(&str) -> &'static str) -> S
 async fn a_service_without_its_port_is_not_ready() {
     guards();
     let me = format!("on which process {} (", std::process::id());
-    let redis = Probe::Redis(Client::new(0, "secret"));
+    let redis = Client::new(0, "secret");
     let (redis, target) = tokio::join!(
         said_of_lost_ports(redis, as_trusting_redis),
-        said_of_lost_ports(Probe::health().unwrap(), as_target)
+        said_of_lost_ports(HealthCheck::of_lab().unwrap(), as_target)
     );
     for said in [redis, target] {
         assert!(said.starts_with("mine did not get port ") && said.contains(&me), "{said}");
@@ -101,7 +101,7 @@ async fn a_redis_that_takes_no_password_is_not_ready() {
     let stranger = Stranger::default();
     let port = free_port();
     stranger.listen(port, as_redis);
-    let said = Probe::Redis(Client::new(0, "secret")).ask(port).await.unwrap_err();
+    let said = Client::new(0, "secret").ask(port).await.unwrap_err();
     assert!(said.contains(&format!("the server on port {port} rejected the password")), "{said}");
     assert!(stranger.was_told("AUTH") && !stranger.was_told("PING"));
 }

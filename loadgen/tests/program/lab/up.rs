@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use loadgen::lab::Home;
-use loadgen::lab::lock::Lock;
+use loadgen::lab::home::lock::Lock;
 use loadgen::lab::up::{State, Urls};
 use rustix::process::Signal;
 

@@ -1,0 +1,190 @@
+//! Starts a service on a port and waits until it answers a [`Probe`].
+
+mod grpc_health;
+mod health_check;
+mod probe;
+
+use std::collections::VecDeque;
+use std::net::{Ipv4Addr, TcpListener};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use super::error::LabError;
+use super::podman::Project;
+use super::service::{Service, ServiceSpec, ending, listener};
+pub use health_check::HealthCheck;
+pub(super) use health_check::HealthClients;
+pub use probe::Probe;
+
+const PROBE_EVERY: Duration = Duration::from_millis(25);
+
+/// Time that loadgen waits for a service to end by itself after another process has taken the
+/// service's port. nginx tries for two and a half seconds.
+const ENDS_WITHIN: Duration = Duration::from_secs(3);
+
+/// A service that has been started on a port, but may not be ready yet.
+#[derive(Debug)]
+pub struct Starting<S, P> {
+    spec: S,
+    fixed: bool,
+    probe: P,
+    limit: Duration,
+    /// podman-compose project of the service's container; `None` if the service runs as a process.
+    project: Option<Arc<Project>>,
+    port: u16,
+    service: Service,
+    /// Description of another process that listens on the service's port; `None` if no such process
+    /// is known.
+    stranger: Option<String>,
+}
+
+impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
+    /// Starts a service on `port`, or on a free port if `port` is `None`. `spec` returns the
+    /// service's specification for a port, and `limit` is the time until the service must be ready.
+    pub fn on(port: Option<u16>, spec: S, probe: P, limit: Duration) -> Result<Self, LabError> {
+        let (fixed, port) = match port {
+            Some(port) if is_free(port) => (true, port),
+            Some(port) => {
+                return Err(LabError::PortInUse { service: spec(port).name, port });
+            }
+            None => (false, free_port()?),
+        };
+        let service = Service::start(&spec(port))?;
+        let (project, stranger) = (None, None);
+        Ok(Self { spec, fixed, probe, limit, project, port, service, stranger })
+    }
+
+    /// Sets the podman-compose project of the service's container; `None` for a process.
+    #[must_use]
+    pub(in crate::lab) fn within(self, project: Option<Arc<Project>>) -> Self {
+        Self { project, ..self }
+    }
+
+    /// Waits until the service answers. If another process takes a port that loadgen chose, the
+    /// service is started once more, on another port.
+    pub async fn ready(mut self) -> Result<(u16, Service), LabError> {
+        let Err(error) = self.wait().await else {
+            return Ok((self.port, self.service));
+        };
+        if self.stranger.is_some() {
+            // The service is about to notice that its port is taken, and to end.
+            let _ = tokio::time::timeout(ENDS_WITHIN, self.service.wait()).await;
+        }
+        let (lost, service) = (self.lost_its_port(), self.service.name().to_owned());
+        if lost && !self.fixed {
+            self.service.leave_folder();
+        }
+        let _ = self.service.stop().await;
+        if !lost {
+            return Err(error);
+        }
+        if self.fixed {
+            return Err(LabError::PortInUse { service, port: self.port });
+        }
+        (self.port, self.stranger) = (free_port()?, None);
+        self.service = Service::start(&(self.spec)(self.port))?;
+        self.wait().await?;
+        Ok((self.port, self.service))
+    }
+
+    async fn wait(&mut self) -> Result<(), LabError> {
+        let deadline = Instant::now() + self.limit;
+        loop {
+            let answer = tokio::select! {
+                answer = self.probe.ask(self.port) => answer,
+                // Returns as soon as the service ends, even if a probe still waits.
+                _ = self.service.wait() => Err(String::new()),
+            };
+            // The answer may be from another process, on a port that the service did not get.
+            if let Some(status) = self.service.exited() {
+                return Err(self.service.fault(format!("{} before it was ready", ending(status))));
+            }
+            match answer {
+                Ok(()) if self.is_up().await? => return Ok(()),
+                Ok(()) => tokio::time::sleep(PROBE_EVERY).await,
+                Err(what) if Instant::now() >= deadline => {
+                    let limit = humantime::format_duration(self.limit);
+                    return Err(self
+                        .service
+                        .fault(format!("was not ready within {limit}: it {what}")));
+                }
+                Err(_) => tokio::time::sleep(PROBE_EVERY).await,
+            }
+        }
+    }
+
+    /// Returns whether the service itself answered a probe, rather than another process on the same
+    /// port.
+    ///
+    /// Returns false while the service's container has no process yet. Returns an error if another
+    /// process is known to listen on the service's port.
+    async fn is_up(&mut self) -> Result<bool, LabError> {
+        if let Some(project) = &self.project {
+            let container = project.container(self.service.name()).await;
+            return Ok(container.is_ok_and(|container| container.pid > 0));
+        }
+        self.stranger = listener::stranger(self.port, self.service.guard_pid());
+        match &self.stranger {
+            None => Ok(true),
+            Some(other) => Err(self
+                .service
+                .fault(format!("did not get port {}, on which {other} listens", self.port))),
+        }
+    }
+
+    fn lost_its_port(&mut self) -> bool {
+        const SAYINGS: [&str; 4] = [
+            "address already in use",
+            "address in use",
+            "connection in use",
+            "port is already in use",
+        ];
+        let says = |line: &String| SAYINGS.iter().any(|words| line.to_lowercase().contains(words));
+        if self.stranger.is_some() {
+            return true;
+        }
+        self.service.exited().is_some() && self.service.last_log_lines(50).iter().any(says)
+    }
+}
+
+/// Ports that were found free most recently. Their services may not listen yet.
+static FOUND: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
+
+/// Number of ports to remember: more than services that start at the same time.
+const REMEMBERED: usize = 256;
+
+/// Finds a port of loopback that no process listens on at the moment, and that was not found for
+/// another service shortly before.
+fn free_port() -> Result<u16, LabError> {
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    loop {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
+        let address = listener.and_then(|listener| listener.local_addr());
+        let port = address.map_err(LabError::io("find a free port"))?.port();
+        if found.contains(&port) {
+            continue;
+        }
+        found.push_back(port);
+        if found.len() > REMEMBERED {
+            found.pop_front();
+        }
+        return Ok(port);
+    }
+}
+
+fn is_free(port: u16) -> bool {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn services_that_start_together_get_different_ports() {
+        let ports: BTreeSet<u16> = (0..REMEMBERED).map(|_| free_port().unwrap()).collect();
+        assert_eq!(ports.len(), REMEMBERED);
+    }
+}
