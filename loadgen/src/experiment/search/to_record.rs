@@ -8,9 +8,7 @@ use crate::experiment::sent::{sent, transport};
 use crate::experiment::to_record::{Context, server};
 use crate::failure::Exit;
 use crate::lab::Lab;
-use crate::record::{
-    CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, SearchRecord,
-};
+use crate::record::{Capacity, CapacityRecord, CapacityTarget, Degraded, SavedAs, SearchRecord};
 use crate::scenario::Model;
 
 /// Builds the record of a search, without targets that had no trial.
@@ -26,7 +24,7 @@ pub(super) fn record(
         .collect();
     let failed = searched.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     CapacityRecord {
-        schema: CAPACITY_SCHEMA.to_owned(),
+        schema: CapacityRecord::SCHEMA.to_owned(),
         scenario: quest.job.scenario.name.clone(),
         started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: quest.job.seed,

@@ -6,7 +6,7 @@ use loadgen::analysis::compare;
 use loadgen::measure::{BodySizes, Latencies, LatencySummary, ResourceRecord, Summary};
 use loadgen::record::{
     Claimed, Environment, FailedBy, FlowRecord, LatencyOverRounds, LoadRecord, OverRounds,
-    ProofRecord, RoundRecord, RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord,
+    ProofRecord, RoundRecord, RunRecord, SavedAs, SentRecord, ServerRecord, TargetRecord,
     ThresholdRecord,
 };
 
@@ -20,7 +20,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         })
         .collect();
     RunRecord {
-        schema: SCHEMA.to_owned(),
+        schema: RunRecord::SCHEMA.to_owned(),
         scenario: "insert_batch".to_owned(),
         started: "2026-11-21T08:30:00Z".to_owned(),
         seed: 1,
