@@ -5,7 +5,7 @@ use super::loss::{Limit, doubt};
 use super::runs::limited;
 use super::statistics::Sample;
 use crate::record::{
-    Bottleneck, FEWEST_ROUNDS, GateRecord, LoadRecord, LossOf, RunRecord, TargetRecord,
+    Bottleneck, FEWEST_ROUNDS, GateRecord, LoadRecord, LossOf, RankedBy, RunRecord, TargetRecord,
 };
 
 impl GateRecord {
@@ -16,10 +16,9 @@ impl GateRecord {
         let [base, others @ ..] = record.load.targets.as_slice() else {
             return Self { base: String::new(), limit_percent, judged: Vec::new() };
         };
-        let of = match (&record.duet, record.load.rate_per_s) {
-            (Some(_), _) => LossOf::CpuTime,
-            (None, Some(_)) => LossOf::Latency,
-            (None, None) => LossOf::Rate,
+        let of = match &record.duet {
+            Some(_) => LossOf::CpuTime,
+            None => LossOf::from(RankedBy::under(&record.load)),
         };
         let limit = Limit::of(limit_percent, others.len());
         let judge = |target: &String| {

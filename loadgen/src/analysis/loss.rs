@@ -8,7 +8,8 @@
 use super::figures::FAILED;
 use super::statistics::{LEVEL, Sample, rounds_to_exclude};
 use crate::record::{
-    Bottleneck, Judged, Judgement, Lack, LoadRecord, LossOf, Pair, RoundRecord, TargetRecord,
+    Bottleneck, Judged, Judgement, Lack, LoadRecord, LossOf, Pair, RankedBy, RoundRecord,
+    TargetRecord,
 };
 use crate::text::counted;
 
@@ -96,6 +97,17 @@ pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord, of: LossOf) -> Opt
         (None, _) | (Some(_), Some(Bottleneck::Target)) => None,
         (Some(_), Some(_)) => Some(format!("has a rate that think time sets: {help}")),
         (Some(_), None) => Some(format!("has a rate that think time may set: {help}")),
+    }
+}
+
+impl From<RankedBy> for LossOf {
+    /// Returns the figure of which a target loses something if targets are ranked by this quantity.
+    fn from(ranked_by: RankedBy) -> Self {
+        match ranked_by {
+            RankedBy::Answers => Self::Rate,
+            RankedBy::Speed => Self::Latency,
+            RankedBy::Capacity => Self::Capacity,
+        }
     }
 }
 

@@ -84,11 +84,7 @@ impl RunsRecord {
     #[must_use]
     pub fn judged(self, limit_percent: f64) -> Self {
         let first = self.runs[0].name.clone();
-        let of = match self.comparison.ranked_by {
-            RankedBy::Answers => LossOf::Rate,
-            RankedBy::Speed => LossOf::Latency,
-            RankedBy::Capacity => LossOf::Capacity,
-        };
+        let of = LossOf::from(self.comparison.ranked_by);
         let later: Vec<_> = self.targets.iter().filter(|one| self.is_later(one)).collect();
         let limit = Limit::of(limit_percent, later.len());
         let judge = |one: &&ComparedTarget| {
