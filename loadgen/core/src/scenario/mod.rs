@@ -90,7 +90,7 @@ pub use sharing::{Sharing, TooFewStreams};
 pub use size_range::SizeRange;
 pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
-pub use threshold::{Comparison, Of, Threshold};
+pub use threshold::{Of, Operator, Threshold};
 pub use tls::{IdentityFault, Tls, TlsVersion, read_pem};
 
 /// Reads and checks a scenario file for inspection, without environment

@@ -18,7 +18,7 @@ use crate::record::{
     Bottleneck, ClaimRecord, EvidenceRecord, FEWEST_ROUNDS, Finding, TargetRecord,
 };
 use crate::scenario::experiment::{Claim, Group, Statement};
-use crate::scenario::{Comparison, Metric};
+use crate::scenario::{Metric, Operator};
 
 /// Judges the claim about `group` by the targets that were measured for it. A target has the name of
 /// its arm.
@@ -33,8 +33,8 @@ pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> C
         Statement::Equal { arms, within } => {
             (judging.ratio(*arms, [1.0 / (1.0 + within), 1.0 + within]), None)
         }
-        Statement::Condition { arm, comparison, bound, .. } => {
-            (judging.value(*arm, *comparison, *bound), None)
+        Statement::Condition { arm, operator, bound, .. } => {
+            (judging.value(*arm, *operator, *bound), None)
         }
     };
     let Judged { finding, evidence, why, more_rounds } = judged;
@@ -172,8 +172,8 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Judges whether the value of an arm is on the side of a bound that the comparison demands.
-    fn value(&self, arm: usize, comparison: Comparison, bound: f64) -> Judged {
+    /// Judges whether the value of an arm is on the side of a bound that the operator demands.
+    fn value(&self, arm: usize, operator: Operator, bound: f64) -> Judged {
         let name = self.name(arm).to_owned();
         let figures = match self.figures(arm) {
             Ok(figures) => figures,
@@ -192,7 +192,7 @@ impl<'a> Judging<'a> {
         let Some(ends) = interval else {
             return Judged::not_shown(vec![evidence], too_few(rounds));
         };
-        let (finding, why) = match ends.map(|end| comparison.holds(end, bound)) {
+        let (finding, why) = match ends.map(|end| operator.holds(end, bound)) {
             [true, true] => (Finding::Held, None),
             [false, false] => (Finding::DidNotHold, None),
             _ => {

@@ -181,7 +181,7 @@ fn time(of: &Latencies, statistic: Statistic) -> Option<f64> {
 /// Also `None` for rates, unsent requests and counters, which cover only the hold (the measured
 /// period), and for lower bounds, which slow or failed requests cannot break.
 fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Option<f64> {
-    if !threshold.comparison.is_upper() {
+    if !threshold.operator.is_upper() {
         return None;
     }
     let of = counts_of(threshold, scenario, tally)?;

@@ -129,7 +129,7 @@ impl Observe for FailFast<'_> {
 /// lower bound may still be reached. Rates and means are judged at the end of a round. An error
 /// rate with an upper bound is judged during a round, too, after enough failures.
 fn can_tell(threshold: &Threshold, moment: Moment, scenario: &Scenario, counts: &Tally) -> bool {
-    let is_upper = threshold.comparison.is_upper();
+    let is_upper = threshold.operator.is_upper();
     match threshold.metric {
         Metric::Time(_, Statistic::Max) | Metric::Unsent | Metric::Counter(_) => is_upper,
         // A percentile has no value before enough samples support it.

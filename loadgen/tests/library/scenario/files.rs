@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Arrivals, Assign, Backend, Body, Claim, Comparison, Condition, Data, Expect, Flow, Given, Http,
-    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Sharing,
-    Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load, parse,
+    Arrivals, Assign, Backend, Body, Claim, Condition, Data, Expect, Flow, Given, Http,
+    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Operator, Proof, Repeat, Scenario,
+    Sharing, Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load,
+    parse,
 };
 use serde_json::json;
 
@@ -173,10 +174,10 @@ fn http_options_are_read() {
 #[test]
 fn thresholds_keep_the_order_of_the_file() {
     let text = "[[step]]\nname = \"v1.2\"\nget = \"/\"\n[thresholds]\n\"v1.2.p99.9\" = \" <= 1.5ms\"\nerror_rate = \"< 1%\"";
-    let threshold = |of, metric, comparison, bound, text: &str| Threshold {
+    let threshold = |of, metric, operator, bound, text: &str| Threshold {
         of,
         metric,
-        comparison,
+        operator,
         bound,
         text: text.to_owned(),
     };
@@ -185,8 +186,8 @@ fn thresholds_keep_the_order_of_the_file() {
     assert_eq!(
         read(text).thresholds,
         [
-            threshold(step, latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
-            threshold(Of::All, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
+            threshold(step, latency, Operator::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
+            threshold(Of::All, Metric::ErrorRate, Operator::Less, 0.01, "error_rate < 1%"),
         ]
     );
 }

@@ -7,7 +7,7 @@ use super::search::{Limits, TrialResult};
 use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
-use crate::scenario::{Comparison, Flow, Metric, Of, Scenario, Statistic, Step, Threshold};
+use crate::scenario::{Flow, Metric, Of, Operator, Scenario, Statistic, Step, Threshold};
 use crate::text::count;
 
 /// Upper bound of the share of failed requests (0 to 1) if the scenario has no threshold on the
@@ -46,7 +46,7 @@ impl Criteria {
             kept.push(Threshold {
                 of: Of::All,
                 metric: Metric::ErrorRate,
-                comparison: Comparison::Less,
+                operator: Operator::Less,
                 bound: ERROR_RATE,
                 text: format!("error_rate < {}%", ERROR_RATE * 100.0),
             });
