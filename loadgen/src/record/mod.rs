@@ -58,7 +58,7 @@ pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use probe::{ProbeRatio, ProbeRecord};
-pub use proof::{Claimed, ProofRecord};
+pub use proof::{ExpectedContentRecord, ProofRecord};
 pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
 pub use run::{Calibration, NoiseFloor, RunRecord, StoppedEarly};
 pub use runs::{

@@ -80,7 +80,7 @@ pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, Whe
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
-pub use proof::{Claim, Proof};
+pub use proof::{ExpectedContent, Proof};
 pub use protos::Protos;
 pub(crate) use protos::message_of_json;
 #[cfg(any(test, fuzzing))]
