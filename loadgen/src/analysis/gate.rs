@@ -95,7 +95,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare;
     use crate::measure::{ResourceRecord, Summary};
-    use crate::record::{DuetRecord, Judged, Judgement, LoadRecord, RoundRecord};
+    use crate::record::{DuetRecord, JudgedTarget, Judgement, LoadRecord, RoundRecord};
 
     /// Returns the run of two targets, of which the second loses these % in each round.
     fn run(losses: &[f64]) -> RunRecord {
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    fn judged(record: &RunRecord, limit: f64) -> Judged {
+    fn judged(record: &RunRecord, limit: f64) -> JudgedTarget {
         let gate = GateRecord::of(record, limit);
         assert_eq!((gate.base.as_str(), gate.judged.len()), ("old", 1));
         gate.judged[0].clone()

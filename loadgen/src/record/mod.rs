@@ -50,7 +50,7 @@ pub use experiment::{
     Finding, GroupRecord, PublishedRecord, SourceRecord,
 };
 pub use flow::FlowRecord;
-pub use gate::{GateRecord, Judged, Judgement, LossOf};
+pub use gate::{GateRecord, JudgedTarget, Judgement, LossOf};
 pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};

@@ -66,7 +66,7 @@ pub struct RunRecord {
     /// versions.
     #[serde(default)]
     pub precision: Option<PrecisionRecord>,
-    /// Verdict on each threshold for each target.
+    /// Result of each threshold for each target.
     pub thresholds: Vec<ThresholdRecord>,
     /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or
     /// the measurement was disturbed.

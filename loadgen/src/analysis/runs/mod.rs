@@ -14,7 +14,7 @@ use super::compare::compare_by;
 use super::loss::Limit;
 use crate::record::{Absent, COMPARE_SCHEMA, ComparedTarget, RunsRecord, SentUnlike, Unlike};
 use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
-use crate::record::{GateRecord, Judged, LossOf};
+use crate::record::{GateRecord, JudgedTarget, LossOf};
 
 /// Reason why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,7 +105,7 @@ impl RunsRecord {
         let absent = self.absent.iter().filter(|absent| absent.run != first);
         let absent = absent.map(|it| {
             let name = format!("{} ({})", it.target, it.run);
-            Judged::unjudged(&name, of, "it was not measured".to_owned())
+            JudgedTarget::unjudged(&name, of, "it was not measured".to_owned())
         });
         let judged = later.iter().map(judge).chain(absent).collect();
         Self { gate: Some(GateRecord { base: first, limit_percent, judged }), ..self }

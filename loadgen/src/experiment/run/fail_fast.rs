@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::analysis::steps::{Tally, no_counts};
-use crate::analysis::thresholds::{Judged, counts_of};
+use crate::analysis::thresholds::{ThresholdResult, counts_of};
 use crate::experiment::observe::{self, Begun, Event, Observe};
 use crate::measure::{Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
@@ -96,7 +96,7 @@ impl<'a> FailFast<'a> {
         let has_failed = |threshold: &&Threshold| {
             can_tell(threshold, moment, scenario, counts)
                 && matches!(
-                    Judged::of(threshold, scenario, counts, *held).failed_by,
+                    ThresholdResult::of(threshold, scenario, counts, *held).failed_by,
                     Some(FailedBy::Measured | FailedBy::InFlight)
                 )
         };
