@@ -158,7 +158,7 @@ impl Rounds<'_, '_> {
         random.set_stream((u64::from(number) << 32) + target as u64 + 1);
         let chance = random.random_range(-0.5..0.5);
         let rounds = &self.searched.targets[target].rounds;
-        Search::after(rounds, criteria.start_per_s(), criteria.limits(*precision), chance)
+        Search::after(rounds, criteria.start_per_s(), criteria.range(*precision), chance)
     }
 
     async fn start(&mut self, target: usize, round: u32, starts: u32) -> Result<Up, Stopped> {
@@ -179,7 +179,7 @@ impl Rounds<'_, '_> {
         result?;
         let Some(capacity) = known.filter(|_| up.round == 1) else { return Ok(()) };
         let Terms { criteria, precision, .. } = self.quest.terms;
-        let lowest = criteria.limits(*precision).lowest_per_s;
+        let lowest = criteria.range(*precision).lowest_per_s;
         for rate in CURVE.map(|share| share * capacity) {
             if rate >= lowest && !self.is_known(up.target, rate) {
                 self.trial(rate, up).await?;

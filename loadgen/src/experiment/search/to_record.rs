@@ -79,7 +79,7 @@ fn search(quest: CapacitySearch<'_>, searched: &Searched) -> SearchRecord {
         drain_s: job.scenario.load.drain.as_secs_f64(),
         warmup_s: job.warmup.as_secs_f64(),
         precision_percent: precision * 100.0,
-        lowest_per_s: criteria.limits(*precision).lowest_per_s,
+        lowest_per_s: criteria.range(*precision).lowest_per_s,
         targets: job.names(),
         rounds: job.rounds.max(u32::try_from(most).unwrap_or(u32::MAX)),
         workers: job.workers.unwrap_or(0),

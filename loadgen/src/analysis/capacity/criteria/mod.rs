@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::search::{Limits, TrialResult};
+use super::search::{SearchRange, TrialResult};
 use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
@@ -67,9 +67,9 @@ impl Criteria {
     }
 
     /// Returns the range of rates that a search tries, and the precision at which the search ends.
-    pub fn limits(&self, precision: f64) -> Limits {
+    pub fn range(&self, precision: f64) -> SearchRange {
         let lowest_per_s = self.start_per_s() / LONGEST;
-        Limits { lowest_per_s, highest_per_s: HIGHEST_PER_S.max(lowest_per_s), precision }
+        SearchRange { lowest_per_s, highest_per_s: HIGHEST_PER_S.max(lowest_per_s), precision }
     }
 
     /// Returns the duration of a trial at this rate: longer than requested if the rate is too low
