@@ -14,7 +14,7 @@ use super::stopped::{Stopped, unless};
 use crate::engine::{
     self, Demand, Plan, Results, RoundControl, Seen, TrialAnswer, Verified, VerifyError,
 };
-use crate::experiment::measured::{Loaded, Measured, held};
+use crate::experiment::measured::{Measured, MeasuredRound, held};
 use crate::experiment::observe::{Begun, Event};
 use crate::experiment::replicas;
 use crate::failure::{Exit, Failure};
@@ -68,15 +68,17 @@ impl Session<'_> {
     }
 
     /// Verifies the target, and then loads the target until the planned end or the end of a
-    /// service. `before` has the results of a run's earlier rounds; `None` in a search.
+    /// service. Returns the results, and the error of a service that ended by itself, if any. Whether the
+    /// round is whole is not known yet. `before` has the results of a run's earlier rounds; `None` in a
+    /// search.
     pub async fn load(
         &mut self,
-        round: Begun<'_>,
+        begun: Begun<'_>,
         before: Option<&Measured>,
         mut running: Option<&mut Target>,
-    ) -> Result<Loaded, Stopped> {
-        let Begun { name, plan, number, .. } = round;
-        self.tell(Event::RoundBegan(round));
+    ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
+        let Begun { name, plan, number, .. } = begun;
+        self.tell(Event::RoundBegan(begun));
         let slicing = self.job().method.slicing();
         let is_later_slice = slicing.is_some_and(|it| it.place(number).number > 1);
         let targets = running.as_deref_mut().into_iter().collect();
@@ -93,7 +95,7 @@ impl Session<'_> {
             _ => BTreeMap::new(),
         };
         let Verified { counters: verified, answers, failed } =
-            self.verify(round, running.as_deref_mut()).await?;
+            self.verify(begun, running.as_deref_mut()).await?;
         let json_keys = json_keys(&answers);
         // A calibration needs the answers to all steps.
         self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
@@ -154,7 +156,19 @@ impl Session<'_> {
         let (results, probe) = both?;
         let results = results?;
         self.tell(Event::LoadEnded(rate_per_s(&results)));
-        Ok(Loaded { verified, failed, json_keys, results, probe, observed, responses, ended })
+        let round = MeasuredRound {
+            held: results.held(),
+            results,
+            probe,
+            observed,
+            verified,
+            failed,
+            json_keys,
+            responses,
+            ended: ended.as_ref().map(ToString::to_string),
+            ..begun.round()
+        };
+        Ok((round, ended))
     }
 }
 
