@@ -118,7 +118,7 @@ impl Session<'_> {
         let [first, second] = running;
         let targets = vec![&mut *first, &mut *second];
         let services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
-        let idle = idle_memory(&services.watched(&self.generator)).await;
+        let idle = idle_memory(&services.watched(&self.generator, None)).await;
         let verified =
             [self.verify(begun[0], Some(first)).await?, self.verify(begun[1], Some(second)).await?];
         let answers: Vec<_> = verified[0].answers.iter().flatten().cloned().collect();
@@ -126,7 +126,7 @@ impl Session<'_> {
         let targets = vec![first, second];
         let mut services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let surroundings = Surroundings { turn: self.turn.clone(), port: None };
-        let watch = Watch::new(services.watched(&self.generator), &plans[0]);
+        let watch = Watch::new(services.watched(&self.generator, None), &plans[0]);
         let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
         // Both rounds report to the same observers, which see the results of both together.

@@ -9,6 +9,7 @@ mod load;
 mod preparation;
 mod probe;
 mod refusals;
+mod relay;
 mod service_monitor;
 mod slices;
 mod stopped;
