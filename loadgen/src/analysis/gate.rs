@@ -5,7 +5,7 @@ use super::loss::{Limit, doubt};
 use super::runs::limited;
 use super::statistics::Sample;
 use crate::record::{
-    Bottleneck, FEWEST_ROUNDS, GateRecord, LoadRecord, LossOf, RunRecord, TargetRecord,
+    Bottleneck, FEWEST_ROUNDS, GateRecord, LoadRecord, LossOf, RankedBy, RunRecord, TargetRecord,
 };
 
 impl GateRecord {
@@ -16,10 +16,9 @@ impl GateRecord {
         let [base, others @ ..] = record.load.targets.as_slice() else {
             return Self { base: String::new(), limit_percent, judged: Vec::new() };
         };
-        let of = match (&record.duet, record.load.rate_per_s) {
-            (Some(_), _) => LossOf::CpuTime,
-            (None, Some(_)) => LossOf::Latency,
-            (None, None) => LossOf::Rate,
+        let of = match &record.duet {
+            Some(_) => LossOf::CpuTime,
+            None => LossOf::from(RankedBy::under(&record.load)),
         };
         let limit = Limit::of(limit_percent, others.len());
         let judge = |target: &String| {
@@ -96,7 +95,7 @@ mod tests {
     use super::*;
     use crate::analysis::compare;
     use crate::measure::{ResourceRecord, Summary};
-    use crate::record::{DuetRecord, Judged, Judgement, LoadRecord, RoundRecord};
+    use crate::record::{DuetRecord, JudgedTarget, Judgement, LoadRecord, RoundRecord};
 
     /// Returns the run of two targets, of which the second loses these % in each round.
     fn run(losses: &[f64]) -> RunRecord {
@@ -129,7 +128,7 @@ mod tests {
         }
     }
 
-    fn judged(record: &RunRecord, limit: f64) -> Judged {
+    fn judged(record: &RunRecord, limit: f64) -> JudgedTarget {
         let gate = GateRecord::of(record, limit);
         assert_eq!((gate.base.as_str(), gate.judged.len()), ("old", 1));
         gate.judged[0].clone()

@@ -8,7 +8,8 @@
 use super::figures::FAILED;
 use super::statistics::{LEVEL, Sample, rounds_to_exclude};
 use crate::record::{
-    Bottleneck, Judged, Judgement, Lack, LoadRecord, LossOf, Pair, RoundRecord, TargetRecord,
+    Bottleneck, JudgedTarget, Judgement, Lack, LoadRecord, LossOf, Pair, RankedBy, RoundRecord,
+    TargetRecord,
 };
 use crate::text::counted;
 
@@ -34,10 +35,10 @@ impl Limit {
         of: LossOf,
         ratios: Result<Sample, String>,
         doubt: Option<String>,
-    ) -> Judged {
+    ) -> JudgedTarget {
         let sample = match ratios {
             Ok(sample) => sample,
-            Err(why) => return Judged::unjudged(target, of, why),
+            Err(why) => return JudgedTarget::unjudged(target, of, why),
         };
         let limit = of.logarithm(self.percent);
         let ends = sample.confidence(self.level);
@@ -47,10 +48,10 @@ impl Limit {
             _ => Judgement::Open,
         };
         if let (Judgement::NotSlower | Judgement::Open, Some(doubt)) = (judgement, doubt) {
-            return Judged::unjudged(target, of, doubt);
+            return JudgedTarget::unjudged(target, of, doubt);
         }
         let is_open = judgement == Judgement::Open;
-        Judged {
+        JudgedTarget {
             target: target.to_owned(),
             of,
             loss_percent: Some(of.percent(sample.mean)),
@@ -99,6 +100,17 @@ pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord, of: LossOf) -> Opt
     }
 }
 
+impl From<RankedBy> for LossOf {
+    /// Returns the figure of which a target loses something if targets are ranked by this quantity.
+    fn from(ranked_by: RankedBy) -> Self {
+        match ranked_by {
+            RankedBy::Answers => Self::Rate,
+            RankedBy::Speed => Self::Latency,
+            RankedBy::Capacity => Self::Capacity,
+        }
+    }
+}
+
 impl LossOf {
     /// Returns the loss in %, from the logarithm of the ratio of a target's figure to that of the base,
     /// where more is better: the rate, the capacity, or one over the latency or the CPU time.
@@ -133,7 +145,7 @@ impl Pair {
 mod tests {
     use super::*;
 
-    fn judged(limit: f64, of: LossOf, logarithms: &[f64]) -> Judged {
+    fn judged(limit: f64, of: LossOf, logarithms: &[f64]) -> JudgedTarget {
         Limit::of(limit, 1).judge("new", of, Ok(Sample::of(logarithms).unwrap()), None)
     }
 

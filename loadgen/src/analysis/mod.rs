@@ -40,7 +40,7 @@ pub mod verdicts;
 mod whole_seconds;
 
 pub use capacity::{
-    Criteria, Limits, Search, TrialResult, Tried, Uncertain, compare_capacities, curve, judge,
+    Criteria, Search, SearchRange, TrialResult, Tried, Uncertain, compare_capacities, curve, judge,
     knee, uncertain, wide_percent,
 };
 pub use compare::{ByPercentile, ByRound, Cell, compare, compare_in_stages};

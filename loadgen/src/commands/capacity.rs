@@ -4,16 +4,13 @@
 //! A round is a search over one target, which is started afresh. A search is a series of trials.
 //! Each trial holds a rate and is judged like a run of one round.
 
-use super::measure::carry_out;
+use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
 use super::options::{Contest, Output, job, scenario_to_run};
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
-use crate::experiment::folder::RunFolder;
 use crate::experiment::search::{CapacitySearch, Terms};
 use crate::failure::{Exit, Failure};
-use crate::record::CapacityRecord;
-use crate::report::html;
 use crate::scenario::OverrideError;
 use crate::scenario::experiment::CapacitySettings;
 
@@ -49,9 +46,5 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let mut job = job(scenario, running, &common, contest, None)?;
     job.one_request = is_one_request;
     let quest = CapacitySearch { job: &job, terms: &terms };
-    let save = |record: &CapacityRecord, folder: &RunFolder| {
-        folder.save_capacity(record)?;
-        folder.save_page(&html::capacity(record))
-    };
     carry_out(&quest, &output, save)
 }

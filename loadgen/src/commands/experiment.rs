@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
-use super::measure::carry_out;
+use super::measure::{carry_out, save};
 use super::options::servers::servers;
 use super::options::{Output, runtime, unused, with_backends};
 use crate::cli::{ExperimentArgs, MeasuringArgs};
 use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};
 use crate::experiment::experiments::find;
-use crate::experiment::folder::RunFolder;
 use crate::experiment::job::{Job, Method, random_seed};
 use crate::experiment::published::Published;
 use crate::experiment::search::Terms;
@@ -19,18 +18,12 @@ use crate::experiment::subject::{Server, Subject};
 use crate::failure::Exit;
 use crate::failure::Failure;
 use crate::lab::{Home, Manifest, Runtime};
-use crate::record::ExperimentRecord;
-use crate::report::html;
 use crate::scenario::experiment::{Arm, ExperimentFile, Group};
 use crate::scenario::{OverrideError, Scenario};
 
 /// Measures all groups of the experiment, saves the record, and prints the record.
 pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
     let experiment = published(args)?;
-    let save = |record: &ExperimentRecord, folder: &RunFolder| {
-        folder.save_experiment(record)?;
-        folder.save_page(&html::experiment(record))
-    };
     carry_out(&experiment, &Output::from(&args.measuring), save)
 }
 

@@ -5,21 +5,21 @@ use crate::experiment::folder::RunFolder;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
 use crate::process::print;
-use crate::report::{Document, html};
+use crate::report::Reported;
 
 /// Prints each saved run, and writes the run's HTML report
 /// again. Reads all runs before anything is written.
 pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
     let saved: Result<Vec<Saved>, Failure> = args.runs.iter().map(|run| Saved::read(run)).collect();
     for Saved { folder, record } in saved? {
-        let (page, document) = match &record {
-            Record::Run(record) => (html::run(record), Document::Run(record)),
-            Record::Capacity(record) => (html::capacity(record), Document::Capacity(record)),
-            Record::Experiment(record) => (html::experiment(record), Document::Experiment(record)),
+        let record: &dyn Reported = match &record {
+            Record::Run(record) => &**record,
+            Record::Capacity(record) => &**record,
+            Record::Experiment(record) => &**record,
         };
-        let text = document.render(args.format, Some(&folder));
+        let text = record.document().render(args.format, Some(&folder));
         // The result is shown even if saving failed.
-        let written = RunFolder::of_saved(&folder).save_page(&page);
+        let written = RunFolder::of_saved(&folder).save_page(&record.page());
         print(&text)?;
         written?;
     }

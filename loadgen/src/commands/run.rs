@@ -1,6 +1,6 @@
 //! `loadgen run`, the main command: measures rounds over contenders, and compares the contenders.
 
-use super::measure::carry_out;
+use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
 use super::options::{
     Contest, Output, duet, gate, job, junit, precision, probe, request, scenario_to_run, slices,
@@ -14,7 +14,7 @@ use crate::experiment::run::precision::Precision;
 use crate::experiment::run::{Run, noise_floor};
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
-use crate::report::{self, hlog, html};
+use crate::report::{self, hlog};
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
 /// Carries out a run with the options of the command line, saves the record, and prints the record.
@@ -74,14 +74,13 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     }
     let precision = precision.map(|percent| Precision { percent, rounds_max, time_max });
     let run = Run { job, fail_fast, fail_on_regression, precision };
-    let save = |record: &RunRecord, folder: &RunFolder| {
+    let save_all = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
-        folder.save(record)?;
+        save(record, folder)?;
         folder.save_latencies(&hlog(record))?;
-        folder.save_page(&html::run(record))?;
         junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
     };
-    carry_out(&run, &output, save)
+    carry_out(&run, &output, save_all)
 }
 
 /// Returns the scenario, with its load overridden by the command line. `from_urls` has it if the

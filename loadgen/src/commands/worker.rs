@@ -3,7 +3,7 @@
 use super::measure::cannot_pin;
 use crate::cli::WorkerArgs;
 use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers};
-use crate::experiment::limits::raise_open_files;
+use crate::experiment::system_limits::raise_open_files;
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Measurement, Turn};

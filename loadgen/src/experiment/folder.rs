@@ -5,16 +5,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use serde::Serialize;
-
 use crate::failure::{Exit, Failure};
-use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, json};
+use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, SavedAs, json};
 
 /// Folder of the folders of runs, in the current folder.
 pub const RUNS: &str = "runs";
 
-/// File names of the saved records: of a run, of a search for capacities, and of an experiment.
-pub const RECORDS: [&str; 3] = ["run.json", "capacity.json", "experiment.json"];
+/// File names of the records that are saved.
+pub const RECORDS: [&str; 3] = [RunRecord::FILE, CapacityRecord::FILE, ExperimentRecord::FILE];
 
 /// Folder in which the results of a run or a search are saved.
 #[derive(Debug)]
@@ -54,19 +52,12 @@ impl RunFolder {
         Self { path: path.to_owned(), made: false }
     }
 
-    /// Saves the record of a run.
-    pub fn save(&self, record: &RunRecord) -> Result<(), Failure> {
-        self.save_record(RECORDS[0], record)
-    }
-
-    /// Saves the record of a search for capacities.
-    pub fn save_capacity(&self, record: &CapacityRecord) -> Result<(), Failure> {
-        self.save_record(RECORDS[1], record)
-    }
-
-    /// Saves the record of an experiment.
-    pub fn save_experiment(&self, record: &ExperimentRecord) -> Result<(), Failure> {
-        self.save_record(RECORDS[2], record)
+    /// Saves a record.
+    pub fn save<R: SavedAs>(&self, record: &R) -> Result<(), Failure> {
+        json(record)
+            .map_err(io::Error::other)
+            .and_then(|text| self.save_as(R::FILE, &text))
+            .map_err(|e| self.failure("save the run in", &e))
     }
 
     /// Saves the latencies of a run as an HdrHistogram log.
@@ -77,13 +68,6 @@ impl RunFolder {
     /// Saves the HTML report of the run or search in this folder.
     pub fn save_page(&self, html: &str) -> Result<(), Failure> {
         self.save_as("report.html", html).map_err(|e| self.failure("save the report in", &e))
-    }
-
-    fn save_record(&self, name: &str, record: &impl Serialize) -> Result<(), Failure> {
-        json(record)
-            .map_err(io::Error::other)
-            .and_then(|text| self.save_as(name, &text))
-            .map_err(|e| self.failure("save the run in", &e))
     }
 
     /// Saves `text` as the file `name`. Writes a temporary file first and then renames the file, so

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::engine::Results;
 use crate::failure::Failure;
-use crate::lab::{LabError, Observed};
+use crate::lab::Observed;
 use crate::measure::{Counts, Phase, PostgresActivity, Series};
 use crate::record::{BackendAloneRecord, Calibration, SliceRecord, StoppedEarly};
 
@@ -50,7 +50,8 @@ pub struct MeasuredRound {
     pub slice: Option<SliceRecord>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
-    /// Error of a target or a backend that ended by itself during the round, if any.
+    /// Error of a target or a backend that ended by itself during the round, if any. No result measured
+    /// with such a service can be trusted.
     pub ended: Option<String>,
 }
 
@@ -83,29 +84,6 @@ pub struct Partner {
     pub answered: u64,
     /// Whether the other contender was started first.
     pub is_first: bool,
-}
-
-/// Results of the load on one target.
-pub struct Loaded {
-    /// Counter values in the answers to the verification, for each step and each of its counters.
-    pub verified: Vec<Vec<u64>>,
-    /// Number of requests of the verification that did not get the expected answer.
-    pub failed: u64,
-    /// Keys of the JSON objects in the answers to the verification, for each step, sorted; `None`
-    /// for an answer that is no JSON object.
-    pub json_keys: Vec<Option<Vec<String>>>,
-    /// Results that the load generator measured.
-    pub results: Results,
-    /// Results that the probe measured beside the load; `None` without a probe.
-    pub probe: Option<Results>,
-    /// Resources that each service used while the full load was held.
-    pub observed: Observed,
-    /// Number of responses of each replica of the target, from the end of the verification to the
-    /// end of the round; empty without replicas, and if a service ended by itself.
-    pub responses: Vec<u64>,
-    /// Error of the service that ended by itself during the round, if any. No result measured with
-    /// such a service can be trusted.
-    pub ended: Option<LabError>,
 }
 
 /// Results of a run.

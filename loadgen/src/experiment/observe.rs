@@ -4,7 +4,7 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use super::measured::Measured;
+use super::measured::{Measured, MeasuredRound};
 use crate::engine::{LostWorker, Plan};
 use crate::experiment::search::searched::Searched;
 use crate::lab::{CpuTeller, Lab};
@@ -55,6 +55,20 @@ pub struct Begun<'a> {
     pub name: &'a str,
     /// Load of the round.
     pub plan: &'a Plan,
+}
+
+impl Begun<'_> {
+    /// Returns the round before it has results.
+    #[must_use]
+    pub fn round(&self) -> MeasuredRound {
+        MeasuredRound {
+            contender: self.contender,
+            number: self.number,
+            url: self.plan.base_url.clone(),
+            users: self.plan.scenario.load.users,
+            ..MeasuredRound::default()
+        }
+    }
 }
 
 /// Results so far of an experiment.

@@ -8,9 +8,7 @@ use serde::de::DeserializeOwned;
 
 use crate::experiment::folder::RECORDS;
 use crate::failure::{Exit, Failure};
-use crate::record::{
-    CAPACITY_SCHEMA, CapacityRecord, EXPERIMENT_SCHEMA, ExperimentRecord, RunRecord, SCHEMA,
-};
+use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, SavedAs};
 
 /// A saved record, and the folder that contains the record.
 pub struct Saved {
@@ -53,9 +51,9 @@ impl Saved {
         let text = fs::read_to_string(&file).map_err(|e| wrong(&file, &e.to_string()))?;
         let Head { schema } = parse(&file, &text)?;
         let record = match schema.as_str() {
-            SCHEMA => Record::Run(parse(&file, &text)?),
-            CAPACITY_SCHEMA => Record::Capacity(parse(&file, &text)?),
-            EXPERIMENT_SCHEMA => Record::Experiment(parse(&file, &text)?),
+            RunRecord::SCHEMA => Record::Run(parse(&file, &text)?),
+            CapacityRecord::SCHEMA => Record::Capacity(parse(&file, &text)?),
+            ExperimentRecord::SCHEMA => Record::Experiment(parse(&file, &text)?),
             other => {
                 let what = format!("has the schema {other}, unknown to this version");
                 return Err(wrong(&file, &what));

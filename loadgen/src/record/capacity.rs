@@ -10,17 +10,15 @@ use super::connections::ConnectionsRecord;
 use super::degraded::Degraded;
 use super::environment::Environment;
 use super::load::drain_s;
+use super::saved_as::SavedAs;
 use super::sent::SentRecord;
 use super::target::ServerRecord;
 use crate::measure::{LatencySummary, ResourceRecord, Summary};
 
-/// Name and version of the format of a [`CapacityRecord`].
-pub const CAPACITY_SCHEMA: &str = "loadgen.capacity/1";
-
 /// The saved result of a capacity search: the rate that each target carries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CapacityRecord {
-    /// Name and version of this document's format: always [`CAPACITY_SCHEMA`].
+    /// Name and version of this document's format: always [`CapacityRecord::SCHEMA`].
     pub schema: String,
     /// Name of the scenario.
     pub scenario: String,
@@ -51,6 +49,11 @@ pub struct CapacityRecord {
     pub degraded: Option<Degraded>,
     /// Whether the search was interrupted before its planned end.
     pub interrupted: bool,
+}
+
+impl SavedAs for CapacityRecord {
+    const FILE: &str = "capacity.json";
+    const SCHEMA: &str = "loadgen.capacity/1";
 }
 
 /// Settings of a capacity search.

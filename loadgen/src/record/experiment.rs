@@ -4,15 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::capacity::CapacityRecord;
 use super::run::RunRecord;
+use super::saved_as::SavedAs;
 use super::scaling::ScalingRecord;
-
-/// Name and version of the format of an [`ExperimentRecord`].
-pub const EXPERIMENT_SCHEMA: &str = "loadgen.experiment/1";
 
 /// The saved result of an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentRecord {
-    /// Name and version of this document's format: always [`EXPERIMENT_SCHEMA`].
+    /// Name and version of this document's format: always [`ExperimentRecord::SCHEMA`].
     pub schema: String,
     /// Name of the experiment: the stem of its file.
     pub experiment: String,
@@ -34,6 +32,11 @@ pub struct ExperimentRecord {
     pub claims: Vec<ClaimRecord>,
     /// Whether the experiment was interrupted before its planned end.
     pub interrupted: bool,
+}
+
+impl SavedAs for ExperimentRecord {
+    const FILE: &str = "experiment.json";
+    const SCHEMA: &str = "loadgen.experiment/1";
 }
 
 /// Publication that an experiment repeats.

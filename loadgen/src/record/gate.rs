@@ -12,12 +12,12 @@ pub struct GateRecord {
     /// Greatest loss that is accepted, in %.
     pub limit_percent: f64,
     /// The other targets, or the targets of the other runs.
-    pub judged: Vec<Judged>,
+    pub judged: Vec<JudgedTarget>,
 }
 
 /// Judgement of one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Judged {
+pub struct JudgedTarget {
     /// Name of the target; of saved runs, with the name of the run, such as `sanic (after)`.
     pub target: String,
     /// Figure of which the target lost something.
@@ -50,7 +50,7 @@ pub enum LossOf {
     Capacity,
 }
 
-impl Judged {
+impl JudgedTarget {
     /// Returns the judgement of a target that cannot be judged.
     #[must_use]
     pub fn unjudged(target: &str, of: LossOf, why_not: String) -> Self {

@@ -23,6 +23,7 @@ mod proof;
 mod round;
 mod run;
 mod runs;
+mod saved_as;
 mod scaling;
 mod schedule;
 mod sent;
@@ -36,8 +37,8 @@ mod verdict;
 pub use backend_alone::BackendAloneRecord;
 pub use bottleneck::Bottleneck;
 pub use capacity::{
-    Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint,
-    SearchRecord, TrialRecord,
+    Bound, Capacity, CapacityRecord, CapacityRound, CapacityTarget, CurvePoint, SearchRecord,
+    TrialRecord,
 };
 pub use comparison::{Comparison, FEWEST_ROUNDS, Lack, LatencyPair, Pair, Placing, RankedBy, Test};
 pub use connections::ConnectionsRecord;
@@ -45,11 +46,11 @@ pub use degraded::{Degraded, LossRecord};
 pub use duet::{DuetPair, DuetRecord, NoRates, PartnerRecord};
 pub use environment::{Environment, FilesystemRecord, LimitsRecord};
 pub use experiment::{
-    ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EXPERIMENT_SCHEMA, EvidenceRecord,
-    ExperimentRecord, Finding, GroupRecord, PublishedRecord, SourceRecord,
+    ArmRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EvidenceRecord, ExperimentRecord,
+    Finding, GroupRecord, PublishedRecord, SourceRecord,
 };
 pub use flow::FlowRecord;
-pub use gate::{GateRecord, Judged, Judgement, LossOf};
+pub use gate::{GateRecord, JudgedTarget, Judgement, LossOf};
 pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
@@ -57,12 +58,13 @@ pub use over_rounds::{LatencyOverRounds, OverRounds};
 pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use probe::{ProbeRatio, ProbeRecord};
-pub use proof::{Claimed, ProofRecord};
+pub use proof::{ExpectedContentRecord, ProofRecord};
 pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
-pub use run::{Calibration, NoiseFloor, RunRecord, SCHEMA, StoppedEarly};
+pub use run::{Calibration, NoiseFloor, RunRecord, StoppedEarly};
 pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, RunsRecord, SentUnlike, Unlike,
 };
+pub use saved_as::SavedAs;
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use schedule::ScheduleRecord;
 pub use sent::{SENT_FORM, SentRecord};

@@ -15,7 +15,7 @@ pub struct ProofRecord {
     /// Expected content, flattened into the fields `counter`, `counted` and `uncounted`, or into
     /// the field `value`.
     #[serde(flatten)]
-    pub claimed: Claimed,
+    pub expected: ExpectedContentRecord,
     /// Number that the backend returned.
     pub held: i64,
     /// Number of requests whose effect on the backend is unknown, because the requests failed or
@@ -28,7 +28,7 @@ pub struct ProofRecord {
 /// Content that a backend is expected to have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Claimed {
+pub enum ExpectedContentRecord {
     /// The sum of a counter, which is a number read from the target's answers.
     Answers {
         /// Name of the counter that was read from the answers.
@@ -62,16 +62,16 @@ impl ProofRecord {
     /// Returns whether both records are of the same proof of the scenario, regardless of the round.
     #[must_use]
     pub fn is_again(&self, other: &Self) -> bool {
-        let claimed = |of: &Self| match &of.claimed {
-            Claimed::Answers { counter, .. } => (Some(counter.clone()), None),
-            Claimed::Scenario { value } => (None, Some(*value)),
+        let expected = |of: &Self| match &of.expected {
+            ExpectedContentRecord::Answers { counter, .. } => (Some(counter.clone()), None),
+            ExpectedContentRecord::Scenario { value } => (None, Some(*value)),
         };
         (&self.backend, &self.question) == (&other.backend, &other.question)
-            && claimed(self) == claimed(other)
+            && expected(self) == expected(other)
     }
 }
 
-impl Claimed {
+impl ExpectedContentRecord {
     /// Returns the counter that the expected number comes from; `None` for a number that the
     /// scenario states.
     #[must_use]
@@ -104,25 +104,33 @@ mod tests {
 
     use super::*;
 
-    fn record(claimed: Claimed, held: i64) -> ProofRecord {
+    fn record(expected: ExpectedContentRecord, held: i64) -> ProofRecord {
         let (backend, question) = ("redis".to_owned(), "LLEN queue".to_owned());
-        let agrees = claimed.is(held);
-        ProofRecord { round: 2, backend, question, claimed, held, unknown: 1, agrees }
+        let agrees = expected.is(held);
+        ProofRecord { round: 2, backend, question, expected, held, unknown: 1, agrees }
     }
 
     #[test]
-    fn a_claim_is_the_sum_of_the_answers_or_a_value() {
-        let answers = Claimed::Answers { counter: "queued".to_owned(), counted: 7, uncounted: 3 };
+    fn expected_content_is_the_sum_of_the_answers_or_a_value() {
+        let answers = ExpectedContentRecord::Answers {
+            counter: "queued".to_owned(),
+            counted: 7,
+            uncounted: 3,
+        };
         assert!(answers.is(10) && !answers.is(7));
-        let none = Claimed::Scenario { value: 0 };
+        let none = ExpectedContentRecord::Scenario { value: 0 };
         assert!(none.is(0) && !none.is(-1) && !none.is(1));
     }
 
     #[test]
-    fn the_document_has_the_claim_and_the_content() {
-        let answers = Claimed::Answers { counter: "queued".to_owned(), counted: 7, uncounted: 3 };
+    fn the_document_has_the_expected_and_the_actual_content() {
+        let answers = ExpectedContentRecord::Answers {
+            counter: "queued".to_owned(),
+            counted: 7,
+            uncounted: 3,
+        };
         let (of_answers, of_value) =
-            (record(answers, 10), record(Claimed::Scenario { value: 0 }, -1));
+            (record(answers, 10), record(ExpectedContentRecord::Scenario { value: 0 }, -1));
         let documents = [&of_answers, &of_value].map(|r| serde_json::to_value(r).unwrap());
         let mut document = json!({
             "round": 2, "backend": "redis", "question": "LLEN queue", "counter": "queued",

@@ -1,6 +1,4 @@
 //! Holds the run record: the document that `--format json` prints and `run.json` keeps.
-//!
-//! Field names carry their unit. The number in [`SCHEMA`] increases when a field changes meaning.
 
 use std::collections::BTreeMap;
 
@@ -14,6 +12,7 @@ use super::environment::Environment;
 use super::gate::GateRecord;
 use super::load::LoadRecord;
 use super::precision::PrecisionRecord;
+use super::saved_as::SavedAs;
 use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
 use super::slices::SlicesRecord;
@@ -21,13 +20,10 @@ use super::target::TargetRecord;
 use super::threshold::ThresholdRecord;
 use super::verdict::Verdict;
 
-/// Name and version of the format of a [`RunRecord`].
-pub const SCHEMA: &str = "loadgen.run/1";
-
 /// The saved result of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct RunRecord {
-    /// Name and version of this document's format: always [`SCHEMA`].
+    /// Name and version of this document's format: always [`RunRecord::SCHEMA`].
     pub schema: String,
     /// Name of the scenario.
     pub scenario: String,
@@ -70,7 +66,7 @@ pub struct RunRecord {
     /// versions.
     #[serde(default)]
     pub precision: Option<PrecisionRecord>,
-    /// Verdict on each threshold for each target.
+    /// Result of each threshold for each target.
     pub thresholds: Vec<ThresholdRecord>,
     /// Greatest rate of the generator on this machine; `None` where the rate was not measured, or
     /// the measurement was disturbed.
@@ -96,6 +92,11 @@ pub struct RunRecord {
     pub stopped_early: Option<StoppedEarly>,
     /// Whether the run was interrupted before its planned end.
     pub interrupted: bool,
+}
+
+impl SavedAs for RunRecord {
+    const FILE: &str = "run.json";
+    const SCHEMA: &str = "loadgen.run/1";
 }
 
 impl RunRecord {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::text::{count, precise};
 
-/// Verdict on one threshold for one target.
+/// Result of one threshold for one target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ThresholdRecord {
     /// Name of the target.

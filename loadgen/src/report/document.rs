@@ -33,24 +33,6 @@ pub enum Document<'a> {
     Comparison(&'a RunsRecord),
 }
 
-impl<'a> From<&'a RunRecord> for Document<'a> {
-    fn from(record: &'a RunRecord) -> Self {
-        Self::Run(record)
-    }
-}
-
-impl<'a> From<&'a CapacityRecord> for Document<'a> {
-    fn from(record: &'a CapacityRecord) -> Self {
-        Self::Capacity(record)
-    }
-}
-
-impl<'a> From<&'a ExperimentRecord> for Document<'a> {
-    fn from(record: &'a ExperimentRecord) -> Self {
-        Self::Experiment(record)
-    }
-}
-
 impl Document<'_> {
     /// Returns the text of the document in `format`. The tables of a run and of a capacity search
     /// name `folder`, which holds the saved result; `None` if the result is not saved.

@@ -80,7 +80,7 @@ pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, Whe
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
-pub use proof::{Claim, Proof};
+pub use proof::{ExpectedContent, Proof};
 pub use protos::Protos;
 pub(crate) use protos::message_of_json;
 #[cfg(any(test, fuzzing))]
@@ -90,7 +90,7 @@ pub use sharing::{Sharing, TooFewStreams};
 pub use size_range::SizeRange;
 pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
-pub use threshold::{Comparison, Of, Threshold};
+pub use threshold::{Of, Operator, Threshold};
 pub use tls::{IdentityFault, Tls, TlsVersion, read_pem};
 
 /// Reads and checks a scenario file for inspection, without environment

@@ -14,14 +14,14 @@ pub struct Proof {
     /// One SQL query, or a Redis command with white space
     /// between its words. The answer is a single integer.
     pub question: String,
-    /// Answer that the backend must give.
-    pub claim: Claim,
+    /// Content that the backend must have.
+    pub expected: ExpectedContent,
 }
 
-/// Expected answer of a proof.
+/// Content that a backend must have, as a number.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Claim {
+pub enum ExpectedContent {
     /// The answer must equal the sum of the counter of this name over all responses. The sum
     /// includes responses that are not counted in the results, such as those of the warm-up. At
     /// least one step reads the counter.
@@ -35,9 +35,9 @@ impl fmt::Display for Proof {
         // A long query has several lines.
         let words: Vec<&str> = self.question.split_whitespace().collect();
         write!(f, "{}: `{}` equals ", self.backend, words.join(" "))?;
-        match &self.claim {
-            Claim::Counter(name) => write!(f, "the counter {name}"),
-            Claim::Value(value) => write!(f, "{value}"),
+        match &self.expected {
+            ExpectedContent::Counter(name) => write!(f, "the counter {name}"),
+            ExpectedContent::Value(value) => write!(f, "{value}"),
         }
     }
 }

@@ -13,8 +13,8 @@ pub struct Threshold {
     pub of: Of,
     /// Metric to compare with the bound.
     pub metric: Metric,
-    /// Comparison that the value and the bound must fulfil.
-    pub comparison: Comparison,
+    /// Relation of the value to the bound that must hold.
+    pub operator: Operator,
     /// Bound in the metric's unit, see [`Metric`].
     pub bound: f64,
     /// The threshold as written in the file, for people.
@@ -38,9 +38,9 @@ pub enum Of {
     Iterations,
 }
 
-/// Comparison that a value and a bound must fulfil.
+/// Relation of a value to a bound that must hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Comparison {
+pub enum Operator {
     /// `<`
     #[serde(rename = "<")]
     Less,
@@ -59,12 +59,12 @@ impl Threshold {
     /// Returns whether the threshold holds for `value`, in
     /// the metric's unit. No threshold holds for NaN.
     pub fn holds(&self, value: f64) -> bool {
-        self.comparison.holds(value, self.bound)
+        self.operator.holds(value, self.bound)
     }
 }
 
-impl Comparison {
-    /// Returns whether `value` is on the side of the bound that the comparison demands. False for
+impl Operator {
+    /// Returns whether `value` is on the side of the bound that the operator demands. False for
     /// NaN.
     #[must_use]
     pub fn holds(self, value: f64, bound: f64) -> bool {
@@ -76,7 +76,7 @@ impl Comparison {
         }
     }
 
-    /// Returns whether the comparison bounds a value from above (`<` or `<=`).
+    /// Returns whether the operator bounds a value from above (`<` or `<=`).
     #[must_use]
     pub fn is_upper(self) -> bool {
         matches!(self, Self::Less | Self::AtMost)
@@ -89,22 +89,22 @@ impl fmt::Display for Threshold {
     }
 }
 
-/// Parses a condition on this metric, such as `< 100ms`, into a comparison and a bound in the
+/// Parses a condition on this metric, such as `< 100ms`, into an operator and a bound in the
 /// metric's unit.
-pub(super) fn parse_condition(metric: &Metric, text: &str) -> Result<(Comparison, f64), String> {
+pub(super) fn parse_condition(metric: &Metric, text: &str) -> Result<(Operator, f64), String> {
     // Longer operators first, because `<=` begins with `<`.
     let operators = [
-        ("<=", Comparison::AtMost),
-        (">=", Comparison::AtLeast),
-        ("<", Comparison::Less),
-        (">", Comparison::Greater),
+        ("<=", Operator::AtMost),
+        (">=", Operator::AtLeast),
+        ("<", Operator::Less),
+        (">", Operator::Greater),
     ];
     let text = text.trim();
-    let (comparison, bound) = operators
+    let (operator, bound) = operators
         .iter()
-        .find_map(|(sign, comparison)| Some((*comparison, text.strip_prefix(sign)?)))
+        .find_map(|(sign, operator)| Some((*operator, text.strip_prefix(sign)?)))
         .ok_or_else(|| format!("`{text}` does not begin with <, <=, > or >="))?;
-    Ok((comparison, metric.bound(bound.trim())?))
+    Ok((operator, metric.bound(bound.trim())?))
 }
 
 #[cfg(test)]
@@ -115,29 +115,29 @@ mod tests {
     #[test]
     fn bounds_are_read_in_the_unit_of_the_metric() {
         let p99 = Metric::Time(Timing::Latency, Statistic::Percentile(99.0));
-        assert_eq!(parse_condition(&p99, "< 100ms"), Ok((Comparison::Less, 100_000.0)));
-        assert_eq!(parse_condition(&Metric::ErrorRate, "<=1%"), Ok((Comparison::AtMost, 0.01)));
-        assert_eq!(parse_condition(&Metric::Rate, "> 1_500/s"), Ok((Comparison::Greater, 1500.0)));
-        assert_eq!(parse_condition(&Metric::Rate, ">= 0.5"), Ok((Comparison::AtLeast, 0.5)));
+        assert_eq!(parse_condition(&p99, "< 100ms"), Ok((Operator::Less, 100_000.0)));
+        assert_eq!(parse_condition(&Metric::ErrorRate, "<=1%"), Ok((Operator::AtMost, 0.01)));
+        assert_eq!(parse_condition(&Metric::Rate, "> 1_500/s"), Ok((Operator::Greater, 1500.0)));
+        assert_eq!(parse_condition(&Metric::Rate, ">= 0.5"), Ok((Operator::AtLeast, 0.5)));
         assert_eq!(
             parse_condition(&Metric::Time(Timing::FirstByte, Statistic::Max), "< 1s"),
-            Ok((Comparison::Less, 1e6))
+            Ok((Operator::Less, 1e6))
         );
-        assert_eq!(parse_condition(&Metric::Unsent, "<= 1_0"), Ok((Comparison::AtMost, 10.0)));
+        assert_eq!(parse_condition(&Metric::Unsent, "<= 1_0"), Ok((Operator::AtMost, 10.0)));
         let items = || Metric::Counter("items".to_owned());
-        assert_eq!(parse_condition(&items(), "> 1_000"), Ok((Comparison::Greater, 1000.0)));
+        assert_eq!(parse_condition(&items(), "> 1_000"), Ok((Operator::Greater, 1000.0)));
         let each_second = items().in_unit_of("> 2.5/s ");
         assert_eq!(each_second, Metric::CounterRate("items".to_owned()));
-        assert_eq!(parse_condition(&each_second, "> 2.5/s"), Ok((Comparison::Greater, 2.5)));
+        assert_eq!(parse_condition(&each_second, "> 2.5/s"), Ok((Operator::Greater, 2.5)));
         assert_eq!(items().in_unit_of("> 2.5"), items());
     }
 
     #[test]
     fn resources_have_units_of_their_own() {
         let read = |used, text| parse_condition(&Metric::Used(used), text);
-        assert_eq!(read(Used::Cpu, "> 150%"), Ok((Comparison::Greater, 150.0)));
-        assert_eq!(read(Used::CpuPerRequest, "< 1.5ms"), Ok((Comparison::Less, 1_500.0)));
-        assert_eq!(read(Used::MemoryIdle, "<= 5MB"), Ok((Comparison::AtMost, 5e6)));
+        assert_eq!(read(Used::Cpu, "> 150%"), Ok((Operator::Greater, 150.0)));
+        assert_eq!(read(Used::CpuPerRequest, "< 1.5ms"), Ok((Operator::Less, 1_500.0)));
+        assert_eq!(read(Used::MemoryIdle, "<= 5MB"), Ok((Operator::AtMost, 5e6)));
         let wrong = |used, text| read(used, text).unwrap_err();
         assert_eq!(wrong(Used::Cpu, "< 1"), "`1` is not a percentage");
         assert_eq!(wrong(Used::Memory, "< 5m"), "`5m` is not a number of megabytes, such as 512MB");
@@ -167,12 +167,12 @@ mod tests {
 
     #[test]
     fn no_threshold_holds_for_nan() {
-        for comparison in [Comparison::Less, Comparison::AtMost, Comparison::Greater] {
+        for operator in [Operator::Less, Operator::AtMost, Operator::Greater] {
             let (of, text) = (Of::All, String::new());
-            let threshold = Threshold { of, metric: Metric::Rate, comparison, bound: 1.0, text };
+            let threshold = Threshold { of, metric: Metric::Rate, operator, bound: 1.0, text };
             assert!(!threshold.holds(f64::NAN));
-            assert_eq!(threshold.holds(1.0), comparison == Comparison::AtMost);
-            assert_eq!(threshold.holds(2.0), comparison == Comparison::Greater);
+            assert_eq!(threshold.holds(1.0), operator == Operator::AtMost);
+            assert_eq!(threshold.holds(2.0), operator == Operator::Greater);
         }
     }
 }

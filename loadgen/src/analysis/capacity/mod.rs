@@ -10,5 +10,5 @@ mod uncertain;
 pub use criteria::{Criteria, judge};
 pub use curve::{Tried, curve, knee};
 pub use rounds::compare_capacities;
-pub use search::{Limits, Search, TrialResult};
+pub use search::{Search, SearchRange, TrialResult};
 pub use uncertain::{Uncertain, uncertain, wide_percent};

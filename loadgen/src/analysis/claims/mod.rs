@@ -18,14 +18,14 @@ use crate::record::{
     Bottleneck, ClaimRecord, EvidenceRecord, FEWEST_ROUNDS, Finding, TargetRecord,
 };
 use crate::scenario::experiment::{Claim, Group, Statement};
-use crate::scenario::{Comparison, Metric};
+use crate::scenario::{Metric, Operator};
 
 /// Judges the claim about `group` by the targets that were measured for it. A target has the name of
 /// its arm.
 #[must_use]
 pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> ClaimRecord {
     let judging = Judging { metric: &claim.metric, targets, group };
-    let (judged, published) = match &claim.statement {
+    let (result, published) = match &claim.statement {
         Statement::Order(arms) => (judging.order(arms), None),
         Statement::Ratio { arms, between, published } => {
             (judging.ratio(*arms, *between), *published)
@@ -33,11 +33,11 @@ pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> C
         Statement::Equal { arms, within } => {
             (judging.ratio(*arms, [1.0 / (1.0 + within), 1.0 + within]), None)
         }
-        Statement::Condition { arm, comparison, bound, .. } => {
-            (judging.value(*arm, *comparison, *bound), None)
+        Statement::Condition { arm, operator, bound, .. } => {
+            (judging.value(*arm, *operator, *bound), None)
         }
     };
-    let Judged { finding, evidence, why, more_rounds } = judged;
+    let ClaimResult { finding, evidence, why, more_rounds } = result;
     ClaimRecord {
         says: claim.sentence(group),
         group: group.name.clone(),
@@ -50,15 +50,15 @@ pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> C
     }
 }
 
-/// Finding about a claim, with its evidence.
-struct Judged {
+/// Result of a claim: the finding, with its evidence.
+struct ClaimResult {
     finding: Finding,
     evidence: Vec<EvidenceRecord>,
     why: Option<String>,
     more_rounds: Option<u32>,
 }
 
-impl Judged {
+impl ClaimResult {
     /// Returns that a claim could not be shown, for this reason.
     fn not_shown(evidence: Vec<EvidenceRecord>, why: impl Into<String>) -> Self {
         let why = Some(why.into());
@@ -108,22 +108,22 @@ impl<'a> Judging<'a> {
     }
 
     /// Judges whether the ratio of the first arm's figure to the second arm's is in a range.
-    fn ratio(&self, arms: [usize; 2], between: [f64; 2]) -> Judged {
+    fn ratio(&self, arms: [usize; 2], between: [f64; 2]) -> ClaimResult {
         let ratio = match self.paired(arms) {
             Ok(ratio) => ratio,
-            Err((evidence, why)) => return Judged::not_shown(evidence, why),
+            Err((evidence, why)) => return ClaimResult::not_shown(evidence, why),
         };
         let bounds = between.map(f64::ln);
         let (finding, more_rounds) = ratio.inside(bounds);
         let why =
             ratio.why_open(finding, "the confidence interval reaches into and out of the range");
-        Judged { finding, evidence: vec![ratio.evidence], why, more_rounds }
+        ClaimResult { finding, evidence: vec![ratio.evidence], why, more_rounds }
     }
 
     /// Judges whether each arm is better than the next. All pairs must be shown for the claim to
     /// hold, which needs no correction (an intersection-union test); one reversed pair refutes the
     /// claim, so the level of the refutation is divided by the number of pairs.
-    fn order(&self, arms: &[usize]) -> Judged {
+    fn order(&self, arms: &[usize]) -> ClaimResult {
         let pairs = arms.windows(2).map(|pair| [pair[0], pair[1]]);
         let number = arms.len().saturating_sub(1).max(1) as f64;
         let (mut evidence, mut open, mut all_held, mut one_reversed) =
@@ -164,7 +164,7 @@ impl<'a> Judging<'a> {
         };
         let is_open = finding == Finding::CouldNotBeShown;
         let why = open.filter(|_| is_open);
-        Judged {
+        ClaimResult {
             finding,
             evidence,
             why,
@@ -172,12 +172,12 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Judges whether the value of an arm is on the side of a bound that the comparison demands.
-    fn value(&self, arm: usize, comparison: Comparison, bound: f64) -> Judged {
+    /// Judges whether the value of an arm is on the side of a bound that the operator demands.
+    fn value(&self, arm: usize, operator: Operator, bound: f64) -> ClaimResult {
         let name = self.name(arm).to_owned();
         let figures = match self.figures(arm) {
             Ok(figures) => figures,
-            Err(why) => return Judged::not_shown(Vec::new(), why),
+            Err(why) => return ClaimResult::not_shown(Vec::new(), why),
         };
         let values: Vec<f64> = figures.values().copied().collect();
         let rounds = u32::try_from(values.len()).unwrap_or(u32::MAX);
@@ -190,9 +190,9 @@ impl<'a> Judging<'a> {
             rounds,
         };
         let Some(ends) = interval else {
-            return Judged::not_shown(vec![evidence], too_few(rounds));
+            return ClaimResult::not_shown(vec![evidence], too_few(rounds));
         };
-        let (finding, why) = match ends.map(|end| comparison.holds(end, bound)) {
+        let (finding, why) = match ends.map(|end| operator.holds(end, bound)) {
             [true, true] => (Finding::Held, None),
             [false, false] => (Finding::DidNotHold, None),
             _ => {
@@ -200,7 +200,7 @@ impl<'a> Judging<'a> {
                 (Finding::CouldNotBeShown, Some(why))
             }
         };
-        Judged { finding, evidence: vec![evidence], why, more_rounds: None }
+        ClaimResult { finding, evidence: vec![evidence], why, more_rounds: None }
     }
 
     /// Returns the ratio of two arms' figures over the rounds that both have, or the reason why

@@ -2,7 +2,7 @@ use super::*;
 use crate::measure::{LatencySummary, Summary};
 use crate::record::RoundRecord;
 use crate::scenario::experiment::Arm;
-use crate::scenario::{Comparison, Limits, Statistic, Timing, WARMUP, parse};
+use crate::scenario::{Limits, Operator, Statistic, Timing, WARMUP, parse};
 
 /// Returns a group of arms with these names.
 fn group(names: &[&str]) -> Group {
@@ -113,21 +113,21 @@ fn arms_are_equal_only_if_the_interval_excludes_a_difference() {
 #[test]
 fn a_condition_is_judged_by_the_interval_of_the_mean() {
     let targets = [target("a", &FAST)];
-    let condition = |comparison, bound| {
+    let condition = |operator, bound| {
         let text = String::new();
-        judged(Statement::Condition { arm: 0, comparison, bound, text }, &targets).finding
+        judged(Statement::Condition { arm: 0, operator, bound, text }, &targets).finding
     };
-    assert_eq!(condition(Comparison::Less, 150.0), Finding::Held);
-    assert_eq!(condition(Comparison::Greater, 150.0), Finding::DidNotHold);
-    assert_eq!(condition(Comparison::Greater, 100.0), Finding::CouldNotBeShown);
+    assert_eq!(condition(Operator::Less, 150.0), Finding::Held);
+    assert_eq!(condition(Operator::Greater, 150.0), Finding::DidNotHold);
+    assert_eq!(condition(Operator::Greater, 100.0), Finding::CouldNotBeShown);
     // No target had an error, so the interval is the one value 0.
     let targets = [target("a", &[0.0; 5])];
-    let none = |comparison| {
+    let none = |operator| {
         let text = String::new();
-        judged(Statement::Condition { arm: 0, comparison, bound: 0.0, text }, &targets).finding
+        judged(Statement::Condition { arm: 0, operator, bound: 0.0, text }, &targets).finding
     };
-    assert_eq!(none(Comparison::AtMost), Finding::Held);
-    assert_eq!(none(Comparison::Less), Finding::DidNotHold);
+    assert_eq!(none(Operator::AtMost), Finding::Held);
+    assert_eq!(none(Operator::Less), Finding::DidNotHold);
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub use matrix::Cell;
 
 use crate::analysis::statistics::Sample;
 use crate::record::FEWEST_ROUNDS;
-use crate::record::{Comparison, Lack, Pair, Placing, RankedBy, Test};
+use crate::record::{Comparison, Lack, LoadRecord, Pair, Placing, RankedBy, Test};
 
 /// One figure, such as a rate, for each start, by the number of the start. Without slices, each round is
 /// a start.
@@ -86,6 +86,16 @@ fn mean(rounds: &ByRound) -> f64 {
 /// Returns half the width of the interval of a ratio, in %.
 fn half_width(pair: &Pair) -> Option<f64> {
     pair.confidence_95.map(|[low, high]| ((high / low).sqrt() - 1.0) * 100.0)
+}
+
+impl RankedBy {
+    /// Returns the quantity by which the targets of a run under this load are ranked.
+    pub(super) fn under(load: &LoadRecord) -> Self {
+        match load.rate_per_s {
+            Some(_) => Self::Speed,
+            None => Self::Answers,
+        }
+    }
 }
 
 impl Comparison {

@@ -55,7 +55,6 @@ impl Comparable {
     /// Converts the record of a run, which is named `name` in the comparison.
     #[must_use]
     pub fn run(name: &str, record: &RunRecord) -> Self {
-        let is_open = record.load.rate_per_s.is_some();
         let mut leaves = leaves(&record.scenario, &record.environment);
         leaves.add("load", &record.load);
         for target in &record.targets {
@@ -77,7 +76,7 @@ impl Comparable {
                 interrupted: record.interrupted,
                 in_stages: record.precision.is_some(),
             },
-            ranked_by: if is_open { RankedBy::Speed } else { RankedBy::Answers },
+            ranked_by: RankedBy::under(&record.load),
             has_duets: record.duet.is_some(),
             targets: record.targets.iter().map(|it| Measured::in_run(name, it, record)).collect(),
             leaves,
@@ -137,7 +136,7 @@ fn leaves(scenario: &str, environment: &Environment) -> Leaves {
 impl Measured {
     fn in_run(run: &str, record: &TargetRecord, all: &RunRecord) -> Self {
         let used = record.resources.get("target");
-        let of = if all.load.rate_per_s.is_some() { LossOf::Latency } else { LossOf::Rate };
+        let of = LossOf::from(RankedBy::under(&all.load));
         Self {
             target: ComparedTarget {
                 name: format!("{} ({run})", record.name),

@@ -14,7 +14,7 @@ use super::compare::compare_by;
 use super::loss::Limit;
 use crate::record::{Absent, COMPARE_SCHEMA, ComparedTarget, RunsRecord, SentUnlike, Unlike};
 use crate::record::{Comparison, Lack, Pair, RankedBy, Test};
-use crate::record::{GateRecord, Judged, LossOf};
+use crate::record::{GateRecord, JudgedTarget, LossOf};
 
 /// Reason why runs cannot be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -84,11 +84,7 @@ impl RunsRecord {
     #[must_use]
     pub fn judged(self, limit_percent: f64) -> Self {
         let first = self.runs[0].name.clone();
-        let of = match self.comparison.ranked_by {
-            RankedBy::Answers => LossOf::Rate,
-            RankedBy::Speed => LossOf::Latency,
-            RankedBy::Capacity => LossOf::Capacity,
-        };
+        let of = LossOf::from(self.comparison.ranked_by);
         let later: Vec<_> = self.targets.iter().filter(|one| self.is_later(one)).collect();
         let limit = Limit::of(limit_percent, later.len());
         let judge = |one: &&ComparedTarget| {
@@ -109,7 +105,7 @@ impl RunsRecord {
         let absent = self.absent.iter().filter(|absent| absent.run != first);
         let absent = absent.map(|it| {
             let name = format!("{} ({})", it.target, it.run);
-            Judged::unjudged(&name, of, "it was not measured".to_owned())
+            JudgedTarget::unjudged(&name, of, "it was not measured".to_owned())
         });
         let judged = later.iter().map(judge).chain(absent).collect();
         Self { gate: Some(GateRecord { base: first, limit_percent, judged }), ..self }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::measure::Summary;
 use crate::record::{
-    Bottleneck, Environment, FailedBy, Judgement, LoadRecord, RoundRecord, RunRecord, SCHEMA,
+    Bottleneck, Environment, FailedBy, Judgement, LoadRecord, RoundRecord, RunRecord, SavedAs,
     TargetRecord, ThresholdRecord, Verdict, VerdictKind,
 };
 
@@ -27,7 +27,7 @@ fn compare(runs: &[(String, RunRecord)]) -> Result<RunsRecord, NotComparable> {
 
 fn run(name: &str, targets: Vec<TargetRecord>) -> (String, RunRecord) {
     let record = RunRecord {
-        schema: SCHEMA.to_owned(),
+        schema: RunRecord::SCHEMA.to_owned(),
         load: LoadRecord { model: "closed".to_owned(), ..LoadRecord::default() },
         environment: Environment { kernel: "6.1".to_owned(), ..Environment::default() },
         targets,

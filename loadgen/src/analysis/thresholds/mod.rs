@@ -27,15 +27,15 @@ pub fn judge(target: &str, scenario: &Scenario, scored: &Scored<'_>) -> Vec<Thre
             Of::Step(_) | Of::Group(_) => scored.by_row,
             Of::All | Of::Flow(_) | Of::Iterations => scored.all,
         };
-        let judged = Judged::of(threshold, scenario, tally, scored.held);
+        let result = ThresholdResult::of(threshold, scenario, tally, scored.held);
         let of = counts_of(threshold, scenario, tally);
         ThresholdRecord {
             target: target.to_owned(),
             threshold: threshold.to_string(),
-            measured: judged.measured,
-            passed: judged.failed_by.is_none(),
-            failed_by: judged.failed_by,
-            worst_case: judged.worst_case,
+            measured: result.measured,
+            passed: result.failed_by.is_none(),
+            failed_by: result.failed_by,
+            worst_case: result.worst_case,
             failed_late: of.as_ref().map_or(0, |of| of.failed_late),
             unanswered: of.as_ref().map_or(0, |of| of.unanswered),
         }
@@ -43,10 +43,10 @@ pub fn judge(target: &str, scenario: &Scenario, scored: &Scored<'_>) -> Vec<Thre
     scenario.thresholds.iter().map(record).collect()
 }
 
-/// Verdict on a threshold. If requests were in flight at the end, a threshold must also hold in the
+/// Result of a threshold. If requests were in flight at the end, a threshold must also hold in the
 /// worst case, in which these requests fail or take until their timeout.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Judged {
+pub struct ThresholdResult {
     /// Value of the metric, in the metric's unit; `None` for too few samples, and for an error rate
     /// without requests.
     pub measured: Option<f64>,
@@ -57,7 +57,7 @@ pub struct Judged {
     pub failed_by: Option<FailedBy>,
 }
 
-impl Judged {
+impl ThresholdResult {
     /// Judges a threshold by the counts and the duration of the measured period.
     pub fn of(threshold: &Threshold, scenario: &Scenario, tally: &Tally, held: Duration) -> Self {
         let measured = measured(threshold, scenario, tally, held);
@@ -181,7 +181,7 @@ fn time(of: &Latencies, statistic: Statistic) -> Option<f64> {
 /// Also `None` for rates, unsent requests and counters, which cover only the hold (the measured
 /// period), and for lower bounds, which slow or failed requests cannot break.
 fn worst_case(threshold: &Threshold, scenario: &Scenario, tally: &Tally) -> Option<f64> {
-    if !threshold.comparison.is_upper() {
+    if !threshold.operator.is_upper() {
         return None;
     }
     let of = counts_of(threshold, scenario, tally)?;

@@ -40,7 +40,7 @@ use self::system::system;
 use self::workers::slow_worker;
 use crate::measure::ErrorKind;
 use crate::record::{
-    Claimed, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+    ExpectedContentRecord, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
 };
 use crate::scenario::{Scenario, When};
 use crate::text::counted;
@@ -347,16 +347,16 @@ fn proof_failed(target: &TargetRecord, proof: &ProofRecord) -> Option<Verdict> {
     if proof.agrees {
         return None;
     }
-    let claimed = match &proof.claimed {
-        Claimed::Answers { counter, counted, uncounted } => {
+    let expected = match &proof.expected {
+        ExpectedContentRecord::Answers { counter, counted, uncounted } => {
             format!("{counter} is {counted} counted + {uncounted} uncounted")
         }
-        Claimed::Scenario { value } => format!("expected {value}"),
+        ExpectedContentRecord::Scenario { value } => format!("expected {value}"),
     };
     let ProofRecord { round, backend, held, .. } = proof;
     let question = proof.in_short();
     let message =
-        format!("round {round}: {claimed}, but {backend} returned {held} for `{question}`");
+        format!("round {round}: {expected}, but {backend} returned {held} for `{question}`");
     let advice = match proof.unknown {
         0 => "the backend does not hold the expected data: do not trust the server's rate",
         _ => "the server may have carried out requests that failed or were cut off",

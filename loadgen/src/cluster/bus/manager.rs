@@ -14,7 +14,7 @@ use zenoh::sample::{Sample, SampleKind};
 use zenoh::{Session, Wait};
 use zenoh_ext::{AdvancedSubscriberBuilderExt, HistoryConfig, RecoveryConfig};
 
-use super::places::{Claim, Places};
+use super::places::{Decision, Places};
 use super::{ask, close, config, obeyed, payload};
 use crate::cluster::authority::Identity;
 use crate::cluster::challenge::Challenge;
@@ -276,12 +276,12 @@ impl Reception {
         events: &UnboundedSender<Heard>,
     ) -> Admission {
         let worker = hello.worker;
-        match self.places().claim(worker, challenge, Instant::now()) {
-            Claim::Held => {
+        match self.places().admit(worker, challenge, Instant::now()) {
+            Decision::Admitted => {
                 send(events, Heard::Event(Event::Hello(hello)));
                 Admission::Admitted
             }
-            Claim::Occupied { first } => {
+            Decision::Occupied { first } => {
                 if first {
                     send(events, Heard::Event(Event::Occupied(worker)));
                 }

@@ -28,11 +28,11 @@ enum State {
     Joined,
 }
 
-/// Answer to a process that asks to be a worker.
+/// Decision about a process that asks to be a worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Claim {
+pub(super) enum Decision {
     /// The process is admitted as the worker.
-    Held,
+    Admitted,
     /// Another process is already admitted as the worker.
     Occupied {
         /// Whether this refusal is the first since the other process was admitted.
@@ -49,21 +49,21 @@ impl Places {
 
     /// Admits the process that sent this challenge as `worker`, unless another process is
     /// admitted as `worker` at the time `now`.
-    pub(super) fn claim(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Claim {
+    pub(super) fn admit(&mut self, worker: u32, challenge: &Challenge, now: Instant) -> Decision {
         let is_held = |place: &Place| match place.state {
             State::LetIn(until) => now <= until,
             State::Joined => true,
         };
         match self.taken.get_mut(&worker).filter(|place| is_held(place)) {
-            Some(place) if place.holder == *challenge => Claim::Held,
+            Some(place) if place.holder == *challenge => Decision::Admitted,
             Some(place) => {
                 let first = !std::mem::replace(&mut place.was_wanted, true);
-                Claim::Occupied { first }
+                Decision::Occupied { first }
             }
             None => {
                 let (holder, state) = (challenge.clone(), State::LetIn(now + self.limit));
                 self.taken.insert(worker, Place { holder, state, was_wanted: false });
-                Claim::Held
+                Decision::Admitted
             }
         }
     }
@@ -92,25 +92,25 @@ mod tests {
     }
 
     #[test]
-    fn a_place_belongs_to_the_first_claimant_until_it_leaves() {
+    fn a_place_belongs_to_the_first_process_until_it_leaves() {
         let (mut places, [a, b], now) = setting();
-        assert_eq!(places.claim(0, &a, now), Claim::Held);
-        assert_eq!(places.claim(0, &b, now), Claim::Occupied { first: true });
+        assert_eq!(places.admit(0, &a, now), Decision::Admitted);
+        assert_eq!(places.admit(0, &b, now), Decision::Occupied { first: true });
         places.joined(0);
         let later = now + 10 * LIMIT;
-        assert_eq!(places.claim(0, &b, later), Claim::Occupied { first: false });
-        assert_eq!(places.claim(0, &a, later), Claim::Held, "a hello may come twice");
-        assert_eq!(places.claim(1, &b, later), Claim::Held, "of another worker");
+        assert_eq!(places.admit(0, &b, later), Decision::Occupied { first: false });
+        assert_eq!(places.admit(0, &a, later), Decision::Admitted, "a hello may come twice");
+        assert_eq!(places.admit(1, &b, later), Decision::Admitted, "of another worker");
         places.left(0);
-        assert_eq!(places.claim(0, &b, later), Claim::Held);
-        assert_eq!(places.claim(0, &a, later), Claim::Occupied { first: true });
+        assert_eq!(places.admit(0, &b, later), Decision::Admitted);
+        assert_eq!(places.admit(0, &a, later), Decision::Occupied { first: true });
     }
 
     #[test]
-    fn a_claimant_that_joins_too_late_loses_its_place() {
+    fn a_process_that_joins_too_late_loses_its_place() {
         let (mut places, [a, b], now) = setting();
-        assert_eq!(places.claim(0, &a, now), Claim::Held);
-        assert_eq!(places.claim(0, &b, now + LIMIT), Claim::Occupied { first: true });
-        assert_eq!(places.claim(0, &b, now + LIMIT + Duration::from_millis(1)), Claim::Held);
+        assert_eq!(places.admit(0, &a, now), Decision::Admitted);
+        assert_eq!(places.admit(0, &b, now + LIMIT), Decision::Occupied { first: true });
+        assert_eq!(places.admit(0, &b, now + LIMIT + Duration::from_millis(1)), Decision::Admitted);
     }
 }

@@ -13,12 +13,12 @@ use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::{Job, Method};
 use crate::experiment::kind::Experiment;
-use crate::experiment::limits::Processes;
 use crate::experiment::observe::Observers;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::subject::Subject;
 use crate::experiment::system::system;
+use crate::experiment::system_limits::Processes;
 use crate::experiment::to_record::git_record;
 use crate::experiment::{replicas, sharing};
 use crate::failure::{Exit, Failure};
@@ -26,8 +26,8 @@ use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
-use crate::record::GitRecord;
-use crate::report::{Document, Progress, is_in_front, is_live, leave_terminal};
+use crate::record::{GitRecord, SavedAs};
+use crate::report::{Progress, Reported, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
 /// Number of users in one process from which huge memory pages are used. Huge pages save less than
@@ -35,14 +35,11 @@ use crate::text::say;
 const MANY_USERS: u32 = 1_000;
 
 /// Carries out the measurement, saves the record with `save`, and prints the record.
-pub(super) fn carry_out<E: Experiment>(
+pub(super) fn carry_out<E: Experiment<Record: Reported>>(
     experiment: &E,
     output: &Output,
     save: impl FnOnce(&E::Record, &RunFolder) -> Result<(), Failure>,
-) -> Result<Exit, Failure>
-where
-    for<'r> Document<'r>: From<&'r E::Record>,
-{
+) -> Result<Exit, Failure> {
     let (folder, layout, stdout) = prepare(experiment, output)?;
     let has_workers = |job: &Job| job.workers.is_some() || job.probe.is_some();
     for_load(experiment.jobs().iter().any(has_workers))?.block_on(async {
@@ -50,6 +47,12 @@ where
         dropped_have_ended().await;
         done
     })
+}
+
+/// Saves a record and its report.
+pub(super) fn save<R: SavedAs + Reported>(record: &R, folder: &RunFolder) -> Result<(), Failure> {
+    folder.save(record)?;
+    folder.save_page(&record.page())
 }
 
 /// Prepares the measurement: checks the number of users, creates a folder
@@ -94,17 +97,14 @@ pub(super) fn cannot_pin(error: io::Error) -> Failure {
     Failure::message(Exit::Failed, "cannot_pin_cpus", message, help)
 }
 
-async fn execute<E: Experiment>(
+async fn execute<E: Experiment<Record: Reported>>(
     experiment: &E,
     output: &Output,
     folder: &RunFolder,
     layout: &Layout,
     mut stdout: Stdout,
     save: impl FnOnce(&E::Record, &RunFolder) -> Result<(), Failure>,
-) -> Result<Exit, Failure>
-where
-    for<'r> Document<'r>: From<&'r E::Record>,
-{
+) -> Result<Exit, Failure> {
     let jobs = experiment.jobs();
     // Jobs of one experiment differ in scenario, contenders, rounds and warm-up.
     let job = &jobs[0];
@@ -158,7 +158,7 @@ where
     progress.finish();
     // The result is shown even if saving failed.
     let saved_in = saved.is_ok().then(|| folder.path());
-    let text = Document::from(&record).render(output.format, saved_in);
+    let text = record.document().render(output.format, saved_in);
     let shown = stdout.print(&text).map_err(unprinted);
     let failed = E::failure(measured).map(|failure| say_failure(&failure));
     let exit = E::exit(&record, failed);

@@ -20,7 +20,7 @@ pub use self::request::{ControlError, ControlRequest};
 pub use self::socket::{ControlSocket, ask, newest_in};
 use crate::engine::load::Planned;
 use crate::engine::{LoadChange, LoadChangeRequest, Plan};
-use crate::experiment::limits::Processes;
+use crate::experiment::system_limits::Processes;
 use crate::experiment::to_record::changed;
 use crate::failure::Exit;
 use crate::scenario::LoadLevel;

@@ -12,8 +12,8 @@ use crate::analysis::{
 use crate::experiment::command_line::command_line;
 use crate::experiment::site::Site;
 use crate::record::{
-    ArmRecord, CapacityRecord, EXPERIMENT_SCHEMA, ExperimentRecord, GroupRecord, PublishedRecord,
-    RunRecord, ScalingRecord, SourceRecord, TargetRecord,
+    ArmRecord, CapacityRecord, ExperimentRecord, GroupRecord, PublishedRecord, RunRecord, SavedAs,
+    ScalingRecord, SourceRecord, TargetRecord,
 };
 use crate::scenario::WARMUP;
 use crate::scenario::experiment::{Arm, describe_load};
@@ -61,7 +61,7 @@ impl Published {
         });
         let claims = file.claims.iter();
         ExperimentRecord {
-            schema: EXPERIMENT_SCHEMA.to_owned(),
+            schema: ExperimentRecord::SCHEMA.to_owned(),
             experiment: file.name.clone(),
             title: file.title.clone(),
             description: file.description.clone(),

@@ -46,7 +46,7 @@ impl Observe for Autosave<'_> {
         }
         // If saving fails, the save at the end of the experiment reports the reason.
         let record = self.experiment.assemble(&self.recorded, self.site, true);
-        let _ = self.folder.save_experiment(&record);
+        let _ = self.folder.save(&record);
         ControlFlow::Continue(())
     }
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use crate::analysis::steps::{Tally, no_counts};
-use crate::analysis::thresholds::{Judged, counts_of};
+use crate::analysis::thresholds::{ThresholdResult, counts_of};
 use crate::experiment::observe::{self, Begun, Event, Observe};
 use crate::measure::{Phase, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
@@ -96,7 +96,7 @@ impl<'a> FailFast<'a> {
         let has_failed = |threshold: &&Threshold| {
             can_tell(threshold, moment, scenario, counts)
                 && matches!(
-                    Judged::of(threshold, scenario, counts, *held).failed_by,
+                    ThresholdResult::of(threshold, scenario, counts, *held).failed_by,
                     Some(FailedBy::Measured | FailedBy::InFlight)
                 )
         };
@@ -129,7 +129,7 @@ impl Observe for FailFast<'_> {
 /// lower bound may still be reached. Rates and means are judged at the end of a round. An error
 /// rate with an upper bound is judged during a round, too, after enough failures.
 fn can_tell(threshold: &Threshold, moment: Moment, scenario: &Scenario, counts: &Tally) -> bool {
-    let is_upper = threshold.comparison.is_upper();
+    let is_upper = threshold.operator.is_upper();
     match threshold.metric {
         Metric::Time(_, Statistic::Max) | Metric::Unsent | Metric::Counter(_) => is_upper,
         // A percentile has no value before enough samples support it.

@@ -23,7 +23,7 @@ impl Observe for Autosave<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         if let Event::RoundOver(SoFar::Search(_, searched), lab) = event {
             // If saving fails, the save at the end of the search reports the reason.
-            let _ = self.folder.save_capacity(&self.quest.record(searched, self.site, *lab, true));
+            let _ = self.folder.save(&self.quest.record(searched, self.site, *lab, true));
         }
         ControlFlow::Continue(())
     }

@@ -15,7 +15,7 @@ use rand_chacha::ChaCha8Rng;
 use self::searched::{OfTarget, Searched};
 pub use self::terms::Terms;
 use super::job::Job;
-use super::measured::{Loaded, MeasuredRound, held};
+use super::measured::{MeasuredRound, held};
 use super::observe::{Begun, Event, SoFar};
 use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
@@ -158,7 +158,7 @@ impl Rounds<'_, '_> {
         random.set_stream((u64::from(number) << 32) + target as u64 + 1);
         let chance = random.random_range(-0.5..0.5);
         let rounds = &self.searched.targets[target].rounds;
-        Search::after(rounds, criteria.start_per_s(), criteria.limits(*precision), chance)
+        Search::after(rounds, criteria.start_per_s(), criteria.range(*precision), chance)
     }
 
     async fn start(&mut self, target: usize, round: u32, starts: u32) -> Result<Up, Stopped> {
@@ -179,7 +179,7 @@ impl Rounds<'_, '_> {
         result?;
         let Some(capacity) = known.filter(|_| up.round == 1) else { return Ok(()) };
         let Terms { criteria, precision, .. } = self.quest.terms;
-        let lowest = criteria.limits(*precision).lowest_per_s;
+        let lowest = criteria.range(*precision).lowest_per_s;
         for rate in CURVE.map(|share| share * capacity) {
             if rate >= lowest && !self.is_known(up.target, rate) {
                 self.trial(rate, up).await?;
@@ -233,34 +233,18 @@ impl Rounds<'_, '_> {
         let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
         let plan = self.plan(rate_per_s, up);
         let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
-        let loaded = self.session.load(begun, None, up.running.as_mut()).await?;
-        let Loaded { verified, failed, json_keys, results, observed, responses, ended, .. } =
-            loaded;
+        let (round, ended) = self.session.load(begun, None, up.running.as_mut()).await?;
         if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
         if self.session.is_interrupted() {
             return Err(Stopped::Interrupted);
         }
-        if let Some(missing) = results.missing() {
+        if let Some(missing) = round.results.missing() {
             let advice = "the results of earlier trials are kept; start the search again";
             return Err(Failure::message(Exit::Degraded, "missing_results", missing, advice).into());
         }
-        Ok(MeasuredRound {
-            contender: up.target,
-            number: up.round,
-            url: up.url.clone(),
-            users: plan.scenario.load.users,
-            held: results.held(),
-            results,
-            observed,
-            verified,
-            failed,
-            json_keys,
-            responses,
-            whole: true,
-            ..MeasuredRound::default()
-        })
+        Ok(MeasuredRound { whole: true, ..round })
     }
 
     /// Returns the load of a trial at this rate. Each trial has a separate seed, so that data and

@@ -8,9 +8,7 @@ use crate::experiment::sent::{sent, transport};
 use crate::experiment::to_record::{Context, server};
 use crate::failure::Exit;
 use crate::lab::Lab;
-use crate::record::{
-    CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityTarget, Degraded, SearchRecord,
-};
+use crate::record::{Capacity, CapacityRecord, CapacityTarget, Degraded, SavedAs, SearchRecord};
 use crate::scenario::Model;
 
 /// Builds the record of a search, without targets that had no trial.
@@ -26,7 +24,7 @@ pub(super) fn record(
         .collect();
     let failed = searched.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     CapacityRecord {
-        schema: CAPACITY_SCHEMA.to_owned(),
+        schema: CapacityRecord::SCHEMA.to_owned(),
         scenario: quest.job.scenario.name.clone(),
         started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: quest.job.seed,
@@ -81,7 +79,7 @@ fn search(quest: CapacitySearch<'_>, searched: &Searched) -> SearchRecord {
         drain_s: job.scenario.load.drain.as_secs_f64(),
         warmup_s: job.warmup.as_secs_f64(),
         precision_percent: precision * 100.0,
-        lowest_per_s: criteria.limits(*precision).lowest_per_s,
+        lowest_per_s: criteria.range(*precision).lowest_per_s,
         targets: job.names(),
         rounds: job.rounds.max(u32::try_from(most).unwrap_or(u32::MAX)),
         workers: job.workers.unwrap_or(0),

@@ -15,10 +15,10 @@ use super::service_monitor::{Services, Watch, idle_memory};
 use super::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Plan, Results, RoundControl, Seen, Verified, run_both};
-use crate::experiment::measured::{Loaded, Measured, MeasuredRound, Partner};
+use crate::experiment::measured::{Measured, MeasuredRound, Partner};
 use crate::experiment::observe::{Begun, Event, SoFar};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Surroundings, Target};
+use crate::lab::{LabError, Surroundings, Target};
 use crate::measure::{GrowingSeries, PARTNER};
 
 /// Message to the user if the scenario has thresholds.
@@ -87,40 +87,38 @@ impl Session<'_> {
         });
         let result = self.load_both(begun, measured, [&mut first, &mut second]).await;
         let (first, second) = tokio::join!(first.stop(), second.stop());
-        let loaded = result?;
-        let counts = [0, 1].map(|at: usize| answered(&loaded[1 - at].results));
-        let kept = zip(begun, loaded).map(|(begun, loaded)| self.keep(begun, loaded));
-        let (mut rounds, errors): (Vec<MeasuredRound>, Vec<_>) = kept.unzip();
+        let (mut rounds, ended) = result?;
+        let counts = [0, 1].map(|at: usize| answered(&rounds[1 - at].results));
         // A contender whose partner was missing had the CPUs to itself.
-        let ended = rounds.iter().find_map(|round| round.ended.clone());
-        let whole = rounds.iter().all(|round| round.whole);
+        let whole = zip(&plans, &rounds).all(|(plan, round)| self.is_whole(plan, round));
         for (at, round) in rounds.iter_mut().enumerate() {
             let (contender, answered) = (pair[1 - at], counts[at]);
             round.partner = Some(Partner { contender, answered, is_first: at == 1 });
-            (round.whole, round.ended) = (whole, ended.clone());
+            round.whole = whole;
         }
-        measured.rounds.append(&mut rounds);
-        if let Some(error) = errors.into_iter().flatten().next() {
+        measured.rounds.extend(rounds);
+        if let Some(error) = ended {
             return Err(Failure::from(error).into());
         }
         first.and(second).map_err(|error| Failure::from(error).into())
     }
 
     /// Verifies both contenders, and then loads both from the same moment until the planned end or
-    /// the end of a service. `before` has the results of earlier rounds.
+    /// the end of a service. Returns the results of both, and the error of a service that ended by
+    /// itself, if any. `before` has the results of earlier rounds.
     async fn load_both(
         &mut self,
         begun: [Begun<'_>; 2],
         before: &Measured,
         running: [&mut Target; 2],
-    ) -> Result<[Loaded; 2], Stopped> {
+    ) -> Result<([MeasuredRound; 2], Option<LabError>), Stopped> {
         let plans: [Plan; 2] = begun.map(|it| it.plan.clone());
         let name = format!("{} beside {}", begun[0].name, begun[1].name);
         self.tell(Event::RoundBegan(Begun { name: &name, ..begun[0] }));
         let [first, second] = running;
         let targets = vec![&mut *first, &mut *second];
         let services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
-        let idle = idle_memory(&services.watched(&self.generator)).await;
+        let idle = idle_memory(&services.watched(&self.generator, None)).await;
         let verified =
             [self.verify(begun[0], Some(first)).await?, self.verify(begun[1], Some(second)).await?];
         let answers: Vec<_> = verified[0].answers.iter().flatten().cloned().collect();
@@ -128,7 +126,7 @@ impl Session<'_> {
         let targets = vec![first, second];
         let mut services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let surroundings = Surroundings { turn: self.turn.clone(), port: None };
-        let watch = Watch::new(services.watched(&self.generator), &plans[0]);
+        let watch = Watch::new(services.watched(&self.generator, None), &plans[0]);
         let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
         // Both rounds report to the same observers, which see the results of both together.
@@ -173,17 +171,18 @@ impl Session<'_> {
         let of_partner = observed.clone().swapped("target", PARTNER);
         let [first, second] = verified;
         let [of_first, of_second] = results;
-        let loaded = |verified: Verified, results: Results, observed, ended| Loaded {
+        let round = |at: usize, verified: Verified, results: Results, observed| MeasuredRound {
+            held: results.held(),
+            results,
+            observed,
             json_keys: json_keys(&verified.answers),
             verified: verified.counters,
             failed: verified.failed,
-            results,
-            probe: None,
-            observed,
-            responses: Vec::new(),
-            ended,
+            ended: ended.as_ref().map(ToString::to_string),
+            ..begun[at].round()
         };
-        Ok([loaded(first, of_first, observed, ended), loaded(second, of_second, of_partner, None)])
+        let rounds = [round(0, first, of_first, observed), round(1, second, of_second, of_partner)];
+        Ok((rounds, ended))
     }
 }
 

@@ -1,20 +1,20 @@
 //! Verifies and loads a target of a session.
 
 use std::collections::BTreeMap;
-use std::time::Instant;
 
 use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 
 use super::Session;
-use super::probe::{self, Probe};
+use super::probe;
 use super::refusals::Refusals;
+use super::relay::Relay;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::stopped::{Stopped, unless};
 use crate::engine::{
     self, Demand, Plan, Results, RoundControl, Seen, TrialAnswer, Verified, VerifyError,
 };
-use crate::experiment::measured::{Loaded, Measured, held};
+use crate::experiment::measured::{Measured, MeasuredRound, held};
 use crate::experiment::observe::{Begun, Event};
 use crate::experiment::replicas;
 use crate::failure::{Exit, Failure};
@@ -56,9 +56,7 @@ impl Session<'_> {
         let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
         let one_request = self.job().one_request;
-        let targets = running.into_iter().collect();
-        let idle = self.idle.iter_mut().flatten().collect();
-        let mut services = Services { targets, idle, lab: self.lab.as_mut() };
+        let mut services = Services::of(running, &mut self.idle, self.lab.as_mut());
         Ok(verified.map_err(|error| match services.ended() {
             // The error of the service explains more than the failed verification.
             Some(ended) => Failure::from(ended),
@@ -67,80 +65,70 @@ impl Session<'_> {
         })?)
     }
 
+    /// Returns the memory of each service before the first load of a target, in bytes, by name. Empty
+    /// before later loads: a search loads a target again and again, and so do slices.
+    async fn idle_memory(
+        &mut self,
+        begun: Begun<'_>,
+        before: Option<&Measured>,
+        running: Option<&mut Target>,
+    ) -> BTreeMap<String, u64> {
+        let slicing = self.job().method.slicing();
+        let is_later_slice = slicing.is_some_and(|it| it.place(begun.number).number > 1);
+        if before.is_none() || is_later_slice {
+            return BTreeMap::new();
+        }
+        let services = Services::of(running, &mut self.idle, self.lab.as_mut());
+        idle_memory(&services.watched(&self.generator, self.probe.as_ref())).await
+    }
+
     /// Verifies the target, and then loads the target until the planned end or the end of a
-    /// service. `before` has the results of a run's earlier rounds; `None` in a search.
+    /// service. Returns the results, and the error of a service that ended by itself, if any. Whether the
+    /// round is whole is not known yet. `before` has the results of a run's earlier rounds; `None` in a
+    /// search.
     pub async fn load(
         &mut self,
-        round: Begun<'_>,
+        begun: Begun<'_>,
         before: Option<&Measured>,
         mut running: Option<&mut Target>,
-    ) -> Result<Loaded, Stopped> {
-        let Begun { name, plan, number, .. } = round;
-        self.tell(Event::RoundBegan(round));
-        let slicing = self.job().method.slicing();
-        let is_later_slice = slicing.is_some_and(|it| it.place(number).number > 1);
-        let targets = running.as_deref_mut().into_iter().collect();
-        let others = self.idle.iter_mut().flatten().collect();
-        let services = Services { targets, idle: others, lab: self.lab.as_mut() };
-        // A search loads a target again and again, and so do slices: its memory is idle only before the
-        // first time.
-        let idle = match before {
-            Some(_) if !is_later_slice => {
-                let mut watched = services.watched(&self.generator);
-                watched.extend(self.probe.iter().flat_map(Probe::watched));
-                idle_memory(&watched).await
-            }
-            _ => BTreeMap::new(),
-        };
+    ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
+        let Begun { name, plan, .. } = begun;
+        self.tell(Event::RoundBegan(begun));
+        let idle = self.idle_memory(begun, before, running.as_deref_mut()).await;
         let Verified { counters: verified, answers, failed } =
-            self.verify(round, running.as_deref_mut()).await?;
+            self.verify(begun, running.as_deref_mut()).await?;
         let json_keys = json_keys(&answers);
         // A calibration needs the answers to all steps.
         self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
         let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
         let before_load = self.responses(running.as_deref()).await;
-        let mut refusals = self.lab.is_none().then(Refusals::default);
-        let targets = running.as_deref_mut().into_iter().collect();
-        let others = self.idle.iter_mut().flatten().collect();
-        let mut services = Services { targets, idle: others, lab: self.lab.as_mut() };
-        let mut watched = services.watched(&self.generator);
-        watched.extend(self.probe.iter().flat_map(Probe::watched));
-        let watch = Watch::new(watched, plan);
-        let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
-        let mut is_gone = false;
-        let (tell_start, start_told) = oneshot::channel();
-        let mut tell_start = Some(tell_start);
-        let observers = &mut self.observers;
-        let show = |seen: Seen<'_>, results: &mut GrowingSeries| match seen {
-            Seen::Started(start) => {
-                if let Some(tell) = tell_start.take() {
-                    // Without a probe, nobody listens.
-                    let _ = tell.send(start);
-                }
-                watch.begin(start.into());
-                observers.tell(Event::LoadStarted(start));
-            }
-            Seen::Snapshot(worker, snapshot) => {
-                observers.tell(Event::Snapshot(worker, snapshot, results));
-                let now = Instant::now();
-                is_gone |= refusals.as_mut().is_some_and(|it| it.is_gone(snapshot, now));
-                if is_gone || observers.stopped().is_some() {
-                    stop.cancel();
-                }
-            }
-            Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
-            Seen::Tick => observers.tell(Event::Tick(results, before)),
-        };
         let mut round_control = RoundControl::from(stop.clone());
-        if let (Some(control), None) = (&self.control, slicing) {
+        if let (Some(control), None) = (&self.control, self.job().method.slicing()) {
             round_control.changes = control.open(name, plan);
         }
+        let refusals = self.lab.is_none().then(Refusals::default);
+        let mut services = Services::of(running.as_deref_mut(), &mut self.idle, self.lab.as_mut());
+        let watch = Watch::new(services.watched(&self.generator, self.probe.as_ref()), plan)
+            .telling(self.observers.cpu_teller())
+            .within(surroundings);
+        let (tell_start, start_told) = oneshot::channel();
+        let mut relay = Relay {
+            observers: &mut self.observers,
+            before,
+            watch,
+            tell_start: Some(tell_start),
+            refusals,
+            stop: stop.clone(),
+            is_gone: false,
+        };
+        let show = |seen: Seen<'_>, results: &mut GrowingSeries| relay.pass(seen, results);
         // Boxed, like the start of the probe: the futures of a cluster are large, and this one is part of
         // that of the whole run, which is on the stack.
         let round = Box::pin(self.generator.round(plan.clone(), round_control, show));
         let both = Box::pin(probe::beside(self.probe.as_mut(), plan, round, start_told, &stop));
         let (both, ended) = services.during(both, &stop).await;
+        let Relay { watch, is_gone, .. } = relay;
         let gone = is_gone.then(|| LabError::ServerGone { url: plan.base_url.clone() });
         let ended = ended.or(gone);
         let mut observed = watch.end().await;
@@ -154,7 +142,19 @@ impl Session<'_> {
         let (results, probe) = both?;
         let results = results?;
         self.tell(Event::LoadEnded(rate_per_s(&results)));
-        Ok(Loaded { verified, failed, json_keys, results, probe, observed, responses, ended })
+        let round = MeasuredRound {
+            held: results.held(),
+            results,
+            probe,
+            observed,
+            verified,
+            failed,
+            json_keys,
+            responses,
+            ended: ended.as_ref().map(ToString::to_string),
+            ..begun.round()
+        };
+        Ok((round, ended))
     }
 }
 

@@ -9,6 +9,7 @@ mod load;
 mod preparation;
 mod probe;
 mod refusals;
+mod relay;
 mod service_monitor;
 mod slices;
 mod stopped;
@@ -28,13 +29,13 @@ use self::generator::Generator;
 use self::probe::Probe;
 pub use self::stopped::Stopped;
 use crate::analysis::statistics::order;
-use crate::engine::{Results, TrialAnswer};
+use crate::engine::{Plan, Results, TrialAnswer};
 use crate::experiment::control::Control;
 use crate::experiment::job::{Job, Method};
-use crate::experiment::measured::{Loaded, Measured, MeasuredRound};
+use crate::experiment::measured::{Measured, MeasuredRound};
 use crate::experiment::observe::{Begun, Event, Observers, SoFar};
 use crate::failure::Failure;
-use crate::lab::{Lab, LabError, Layout, Target, Turn};
+use crate::lab::{Lab, Layout, Target, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
 use crate::text::with_code;
@@ -292,11 +293,12 @@ impl<'a> Session<'a> {
             Some(running) => running.stop().await.map_err(Failure::from),
             None => Ok(()),
         };
-        let (round, ended) = self.keep(begun, result?);
+        let (round, ended) = result?;
+        let whole = self.is_whole(&plan, &round);
         // The target has ended, so that PostgreSQL has counted all that its connections did.
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
-        let mut round = MeasuredRound { postgres, ..round };
+        let mut round = MeasuredRound { postgres, whole, ..round };
         let asked = match &self.lab {
             Some(lab) if round.whole => self.ask(lab, job).await,
             _ => Ok(Vec::new()),
@@ -310,28 +312,16 @@ impl<'a> Session<'a> {
         asked
     }
 
-    /// Returns the results of a round's load as a run keeps them, and the error of a service that
-    /// ended by itself, if any.
-    pub(super) fn keep(
-        &self,
-        Begun { contender, number, plan, .. }: Begun<'_>,
-        loaded: Loaded,
-    ) -> (MeasuredRound, Option<LabError>) {
-        let Loaded { verified, failed, json_keys, results, probe, observed, responses, ended } =
-            loaded;
-        let held = results.held();
+    /// Returns whether a round reached its planned end with exactly the planned load.
+    pub(super) fn is_whole(&self, plan: &Plan, round: &MeasuredRound) -> bool {
+        let MeasuredRound { results, probe, held, ended, .. } = round;
         let was_stopped = self.observers.stopped().is_some();
         let planned = plan.scenario.load.held();
-        let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(held));
+        let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(*held));
         let all_of_it = results.is_whole()
             && probe.as_ref().is_none_or(Results::is_whole)
             && results.ran_out().is_empty();
-        let whole = all_of_it && results.changes.is_empty() && ended.is_none() && !cut;
-        let how = ended.as_ref().map(ToString::to_string);
-        let (url, users) = (plan.base_url.clone(), plan.scenario.load.users);
-        let of = MeasuredRound { contender, number, url, users, held, ..MeasuredRound::default() };
-        let of = MeasuredRound { whole, ended: how, json_keys, responses, ..of };
-        (MeasuredRound { results, probe, observed, verified, failed, ..of }, ended)
+        all_of_it && results.changes.is_empty() && ended.is_none() && !cut
     }
 
     /// Reads PostgreSQL's statistics; `None` if the lab does not run PostgreSQL.

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
+use super::probe::Probe;
 use crate::engine::Plan;
 use crate::lab::{
     CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
@@ -29,9 +30,20 @@ pub(super) struct Services<'a> {
     pub lab: Option<&'a mut Lab>,
 }
 
-impl Services<'_> {
-    /// Returns the processes to watch: all services, this process, and the workers on this machine.
-    pub(super) fn watched(&self, generator: &Generator) -> Vec<Watched> {
+impl<'a> Services<'a> {
+    /// Returns the services of a round over one target.
+    pub(super) fn of(
+        running: Option<&'a mut Target>,
+        idle: &'a mut [Option<Target>],
+        lab: Option<&'a mut Lab>,
+    ) -> Self {
+        let targets = running.into_iter().collect();
+        Self { targets, idle: idle.iter_mut().flatten().collect(), lab }
+    }
+
+    /// Returns the processes to watch: all services, this process, the workers on this machine, and the
+    /// probe.
+    pub(super) fn watched(&self, generator: &Generator, probe: Option<&Probe>) -> Vec<Watched> {
         let mut watched = vec![Watched::process("generator", std::process::id())];
         watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
         for (target, name) in self.targets.iter().zip(["target", PARTNER]) {
@@ -50,6 +62,7 @@ impl Services<'_> {
         }
         let backends = self.lab.iter().flat_map(|lab| lab.backend_services());
         watched.extend(backends.map(Watched::from));
+        watched.extend(probe.into_iter().flat_map(Probe::watched));
         watched
     }
 

@@ -106,19 +106,19 @@ impl Session<'_> {
         if let Some(place) = self.idle.get_mut(contender) {
             *place = running;
         }
-        let mut loaded = result?;
+        let (mut round, ended) = result?;
         match idle_memory.get(&contender) {
-            Some(idle) => loaded.observed.add_idle(idle),
+            Some(idle) => round.observed.add_idle(idle),
             None => {
-                let services = loaded.observed.services.iter();
+                let services = round.observed.services.iter();
                 let idle = services
                     .filter_map(|(name, used)| Some((name.clone(), used.memory_idle_bytes?)));
                 idle_memory.insert(contender, idle.collect());
             }
         }
-        let (round, ended) = self.keep(begun, loaded);
+        let whole = self.is_whole(&plan, &round);
         let slice = job.method.slicing().map(|slicing| slicing.place(number));
-        measured.rounds.push(MeasuredRound { slice, ..round });
+        measured.rounds.push(MeasuredRound { slice, whole, ..round });
         ended.map_or(Ok(()), |error| Err(Failure::from(error).into()))
     }
 

@@ -26,7 +26,7 @@ use super::sent::sent;
 use super::site::Site;
 use crate::analysis::{compare_duets, curves_of_run, variation, verdicts};
 use crate::lab::{GitRef, Lab};
-use crate::record::{Environment, GitRecord, RunRecord, SCHEMA, ServerRecord};
+use crate::record::{Environment, GitRecord, RunRecord, SavedAs, ServerRecord};
 
 /// Conditions of an experiment, which the record contains besides the results.
 pub struct Context<'a> {
@@ -89,7 +89,7 @@ pub fn build(
         true => compare_duets(&targets, &load, &stages, job.aa).unzip(),
     };
     let mut record = RunRecord {
-        schema: SCHEMA.to_owned(),
+        schema: RunRecord::SCHEMA.to_owned(),
         scenario: job.scenario.name.clone(),
         started: humantime::format_rfc3339_seconds(context.started).to_string(),
         seed: job.seed,

@@ -1,10 +1,10 @@
-//! Checks whether backends hold what the scenario claims.
+//! Checks whether backends hold what the scenario expects.
 
 use crate::analysis::steps::{by_step, counters};
 use crate::experiment::measured::MeasuredRound;
 use crate::measure::{Counts, Phase};
-use crate::record::{Claimed, ProofRecord};
-use crate::scenario::{Claim, Proof, Scenario, Step};
+use crate::record::{ExpectedContentRecord, ProofRecord};
+use crate::scenario::{ExpectedContent, Proof, Scenario, Step};
 
 /// Phases of a round whose requests reach a backend but do not count in the results.
 const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase::Stop];
@@ -12,19 +12,19 @@ const UNCOUNTED: [Phase; 4] = [Phase::Warmup, Phase::RampUp, Phase::Tail, Phase:
 /// All phases of a round. No request of a probe counts in the results.
 const PHASES: [Phase; 5] = [Phase::Warmup, Phase::RampUp, Phase::Hold, Phase::Tail, Phase::Stop];
 
-/// Compares the backends' answers after a round with the values that the scenario claims (proofs).
+/// Compares the backends' answers after a round with the content that the scenario expects (proofs).
 /// Empty if the backends were not asked.
 pub(super) fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRecord> {
     let unknown = unknown(round);
     let answered = scenario.proofs.iter().zip(&round.answers);
     let held_against = answered.map(|(proof, held)| {
-        let claimed = claimed(proof, &scenario.steps, round);
+        let expected = expected(proof, &scenario.steps, round);
         ProofRecord {
             round: round.number,
             backend: proof.backend.to_string(),
             question: proof.question.clone(),
-            agrees: claimed.is(*held),
-            claimed,
+            agrees: expected.is(*held),
+            expected,
             held: *held,
             unknown,
         }
@@ -32,10 +32,10 @@ pub(super) fn proofs(scenario: &Scenario, round: &MeasuredRound) -> Vec<ProofRec
     held_against.collect()
 }
 
-fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
-    let counter = match &proof.claim {
-        Claim::Value(value) => return Claimed::Scenario { value: *value },
-        Claim::Counter(counter) => counter,
+fn expected(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> ExpectedContentRecord {
+    let counter = match &proof.expected {
+        ExpectedContent::Value(value) => return ExpectedContentRecord::Scenario { value: *value },
+        ExpectedContent::Counter(counter) => counter,
     };
     let sum = |counts: &[Counts]| counters(steps, counts).get(counter).copied().unwrap_or(0);
     let of = |phase| sum(&by_step(round.results.series.phase(phase), steps.len()));
@@ -48,7 +48,7 @@ fn claimed(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> Claimed {
         .iter()
         .map(|values| Counts { counters: values.clone(), ..Counts::default() })
         .collect();
-    Claimed::Answers {
+    ExpectedContentRecord::Answers {
         counter: counter.clone(),
         counted: of(Phase::Hold),
         uncounted: sum(&verified)

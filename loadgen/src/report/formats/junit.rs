@@ -135,12 +135,12 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
             .iter()
             .filter(|proof| !proof.agrees)
             .map(|proof| {
-                let (number, held) = (proof.claimed.number(), proof.held);
+                let (number, held) = (proof.expected.number(), proof.held);
                 format!("round {}: expected {number}, found {held}", proof.round)
             })
             .collect();
         let failure = (!failed.is_empty()).then(|| failed.join("; "));
-        let name = match rounds[0].claimed.counter() {
+        let name = match rounds[0].expected.counter() {
             Some(counter) => format!("{counter} in {}", asked(&rounds)),
             None => asked(&rounds),
         };

@@ -72,7 +72,6 @@ pub(super) fn figures(round: Option<&Round>, area: Rect, buffer: &mut Buffer) {
 
 /// Draws a chart of the answered and the failed requests in each second.
 pub(super) fn requests(view: &View, area: Rect, buffer: &mut Buffer) {
-    let bar = |second: &Second| (second.answered, second.answered.saturating_add(second.failed));
     let is_failed = |(_, seconds): &(&str, Vec<Second>)| seconds.iter().any(|it| it.failed > 0);
     let shown = view.history(inside(area));
     let failed = view.round.as_ref().is_some_and(|round| round.failed() > 0);
@@ -81,20 +80,27 @@ pub(super) fn requests(view: &View, area: Rect, buffer: &mut Buffer) {
     } else {
         "requests/s"
     };
-    let styles = (Style::new().cyan(), Style::new().red());
-    chart(&shown, bar, legend, count, styles, area, buffer);
+    let chart = Chart {
+        legend,
+        bar: |second| (second.answered, second.answered.saturating_add(second.failed)),
+        scale: count,
+        styles: (Style::new().cyan(), Style::new().red()),
+    };
+    chart.draw(&shown, area, buffer);
 }
 
 /// Draws a chart of the median and the 99th percentile of latency in each second.
 pub(super) fn latency(view: &View, area: Rect, buffer: &mut Buffer) {
-    let bar = |second: &Second| {
-        let p50 = second.p50_us.unwrap_or(0);
-        (p50, second.p99_us.unwrap_or(p50))
+    let chart = Chart {
+        legend: "latency: █ p50 ░ p99",
+        bar: |second| {
+            let p50 = second.p50_us.unwrap_or(0);
+            (p50, second.p99_us.unwrap_or(p50))
+        },
+        scale: |us| format!("{} ms", milliseconds(Some(us))),
+        styles: (Style::new().green(), Style::new().yellow()),
     };
-    let styles = (Style::new().green(), Style::new().yellow());
-    let ms = |us| format!("{} ms", milliseconds(Some(us)));
-    let shown = view.history(inside(area));
-    chart(&shown, bar, "latency: █ p50 ░ p99", ms, styles, area, buffer);
+    chart.draw(&view.history(inside(area)), area, buffer);
 }
 
 /// Returns the number of columns inside the frame of a chart.
@@ -102,36 +108,41 @@ fn inside(area: Rect) -> usize {
     area.width.saturating_sub(2).into()
 }
 
-/// Draws a chart of the latest rounds. If there are several, the lower edge names their targets.
-fn chart(
-    rounds: &[(&str, Vec<Second>)],
-    bar: impl Fn(&Second) -> (u64, u64),
-    legend: &str,
-    scale: impl Fn(u64) -> String,
+/// A chart of seconds. Each bar has two parts.
+struct Chart<'a> {
+    legend: &'a str,
+    /// Returns the heights of a second's bar: of its lower part, and of the whole bar.
+    bar: fn(&Second) -> (u64, u64),
+    /// Formats a height.
+    scale: fn(u64) -> String,
+    /// Styles of the lower and of the upper part of a bar.
     styles: (Style, Style),
-    area: Rect,
-    buffer: &mut Buffer,
-) {
-    let mut shown: Vec<Bar> = Vec::new();
-    for (index, (_, seconds)) in rounds.iter().enumerate() {
-        shown.extend((index > 0).then_some(None));
-        shown.extend(seconds.iter().map(|second| Some(bar(second))));
-    }
-    let mut block = Block::bordered().title(format!(" {legend} "));
-    let most = format!(" up to {} ", scale(bars::highest(&shown)));
-    if !shown.is_empty() {
-        block = block.title_bottom(Line::from(most.as_str()).right_aligned());
-    }
-    if let [(_, seconds)] = rounds {
-        block = block.title_bottom(format!(" last {} s ", seconds.len()));
-    }
-    let inside = block.inner(area);
-    block.render(area, buffer);
-    bars::draw(&shown, styles, inside, buffer);
-    if rounds.len() > 1 && area.height > 1 {
-        let most = u16::try_from(Line::from(most).width()).unwrap_or(u16::MAX);
-        let end = inside.right().saturating_sub(most);
-        names(rounds, Rect { y: area.bottom() - 1, height: 1, ..inside }, end, buffer);
+}
+
+impl Chart<'_> {
+    /// Draws the latest rounds. If there are several, the lower edge names their targets.
+    fn draw(&self, rounds: &[(&str, Vec<Second>)], area: Rect, buffer: &mut Buffer) {
+        let mut shown: Vec<Bar> = Vec::new();
+        for (index, (_, seconds)) in rounds.iter().enumerate() {
+            shown.extend((index > 0).then_some(None));
+            shown.extend(seconds.iter().map(|second| Some((self.bar)(second))));
+        }
+        let mut block = Block::bordered().title(format!(" {} ", self.legend));
+        let most = format!(" up to {} ", (self.scale)(bars::highest(&shown)));
+        if !shown.is_empty() {
+            block = block.title_bottom(Line::from(most.as_str()).right_aligned());
+        }
+        if let [(_, seconds)] = rounds {
+            block = block.title_bottom(format!(" last {} s ", seconds.len()));
+        }
+        let inside = block.inner(area);
+        block.render(area, buffer);
+        bars::draw(&shown, self.styles, inside, buffer);
+        if rounds.len() > 1 && area.height > 1 {
+            let most = u16::try_from(Line::from(most).width()).unwrap_or(u16::MAX);
+            let end = inside.right().saturating_sub(most);
+            names(rounds, Rect { y: area.bottom() - 1, height: 1, ..inside }, end, buffer);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Says whether targets lost more than is accepted, compared with the first target or the first run.
 
-use crate::record::{GateRecord, Judged, Judgement, LossOf};
+use crate::record::{GateRecord, JudgedTarget, Judgement, LossOf};
 use crate::text::{count, precise};
 
 /// Returns a sentence for each target that was judged; empty without a gate.
@@ -9,9 +9,9 @@ pub(crate) fn sentences(gate: Option<&GateRecord>) -> Vec<String> {
 }
 
 /// Returns the judgement of one target in a sentence.
-pub(crate) fn judged(gate: &GateRecord, one: &Judged) -> String {
+pub(crate) fn judged(gate: &GateRecord, one: &JudgedTarget) -> String {
     let (base, limit) = (&gate.base, precise(gate.limit_percent));
-    let Judged { target, why_not, .. } = one;
+    let JudgedTarget { target, why_not, .. } = one;
     let (Some(loss), Some([low, high])) = (one.loss_percent, one.confidence_percent) else {
         let why = why_not.as_deref().unwrap_or("no figure");
         return format!("{target} cannot be judged against {base}: {why}");
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     fn said(of: LossOf, judgement: Judgement, more_rounds: Option<u32>) -> String {
-        let one = Judged {
+        let one = JudgedTarget {
             target: "new".to_owned(),
             of,
             loss_percent: Some(1.04),
@@ -76,12 +76,12 @@ mod tests {
 
     #[test]
     fn no_change_has_no_minus() {
-        let one = Judged {
+        let one = JudgedTarget {
             loss_percent: Some(0.04),
-            ..Judged::unjudged("new", LossOf::Rate, String::new())
+            ..JudgedTarget::unjudged("new", LossOf::Rate, String::new())
         };
-        let one = Judged { confidence_percent: Some([-0.04, 0.0]), ..one };
-        let one = Judged { judgement: Judgement::NotSlower, ..one };
+        let one = JudgedTarget { confidence_percent: Some([-0.04, 0.0]), ..one };
+        let one = JudgedTarget { judgement: Judgement::NotSlower, ..one };
         let gate = GateRecord { base: "old".to_owned(), limit_percent: 5.0, judged: Vec::new() };
         let said = judged(&gate, &one);
         assert!(said.contains("new has +0.0 % requests/s (+0.0 to +0.0 %)"), "{said}");

@@ -2,7 +2,7 @@
 
 use super::ranked::ranked;
 use super::replicas::replicas;
-use crate::record::{Claimed, ProofRecord, RunRecord, TargetRecord};
+use crate::record::{ExpectedContentRecord, ProofRecord, RunRecord, TargetRecord};
 use crate::text::count;
 
 /// Returns a line for each counter of each target, which says whether a backend holds as much as
@@ -18,7 +18,7 @@ pub(crate) fn proofs(record: &RunRecord) -> Vec<String> {
 fn counters(target: &TargetRecord) -> Vec<String> {
     let mut out = Vec::new();
     for (name, counted) in &target.counters {
-        let of_counter = |proof: &&ProofRecord| proof.claimed.counter() == Some(name);
+        let of_counter = |proof: &&ProofRecord| proof.expected.counter() == Some(name);
         let proofs = by_proof(target.proofs.iter().filter(of_counter));
         let mut line = |text: &str| out.push(format!("{}: {name} {text}", target.name));
         if proofs.is_empty() {
@@ -37,20 +37,20 @@ fn counters(target: &TargetRecord) -> Vec<String> {
 /// values that the backend held. `whom` names the backend; `has_probe` tells whether a probe measured
 /// beside the load.
 fn sum(rounds: &[&ProofRecord], whom: &str, has_probe: bool) -> String {
-    let (mut counted, mut claimed, mut held) = (0_u64, 0_u64, 0_i64);
+    let (mut counted, mut expected, mut held) = (0_u64, 0_u64, 0_i64);
     for proof in rounds {
-        if let Claimed::Answers { counted: in_count, .. } = proof.claimed {
+        if let ExpectedContentRecord::Answers { counted: in_count, .. } = proof.expected {
             counted = counted.saturating_add(in_count);
         }
-        claimed = claimed.saturating_add(proof.claimed.number());
+        expected = expected.saturating_add(proof.expected.number());
         held = held.saturating_add(proof.held);
     }
     format!(
         "{} counted + {} uncounted (verification, warm-up, ramp-up, cut off{}) {} {} in {whom}: {}",
         count(counted),
-        count(claimed - counted),
+        count(expected - counted),
         if has_probe { ", probe" } else { "" },
-        if i64::try_from(claimed) == Ok(held) { "=" } else { "≠" },
+        if i64::try_from(expected) == Ok(held) { "=" } else { "≠" },
         signed(held),
         proved(rounds.iter().all(|proof| proof.agrees))
     )
@@ -61,13 +61,13 @@ fn sum(rounds: &[&ProofRecord], whom: &str, has_probe: bool) -> String {
 fn values(targets: &[&TargetRecord]) -> Vec<String> {
     let all = targets.iter().flat_map(|target| &target.proofs);
     let mut out = Vec::new();
-    for rounds in by_proof(all.filter(|proof| proof.claimed.counter().is_none())) {
+    for rounds in by_proof(all.filter(|proof| proof.expected.counter().is_none())) {
         let failed: Vec<&str> = targets
             .iter()
             .filter(|target| target.proofs.iter().any(|p| p.is_again(rounds[0]) && !p.agrees))
             .map(|target| target.name.as_str())
             .collect();
-        let value = count(rounds[0].claimed.number());
+        let value = count(rounds[0].expected.number());
         let held = match failed.as_slice() {
             [] => format!("= {value}"),
             failed => format!("≠ {value} for {}", failed.join(", ")),

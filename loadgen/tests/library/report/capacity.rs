@@ -8,14 +8,14 @@ use super::shown::capacity;
 use loadgen::analysis::{Tried, compare_capacities, curve, knee};
 use loadgen::measure::{Counts, ResourceRecord, Summary};
 use loadgen::record::{
-    Bottleneck, Bound, CAPACITY_SCHEMA, Capacity, CapacityRecord, CapacityRound, CapacityTarget,
-    Environment, SearchRecord, SentRecord, ServerRecord, TrialRecord,
+    Bottleneck, Bound, Capacity, CapacityRecord, CapacityRound, CapacityTarget, Environment,
+    SavedAs, SearchRecord, SentRecord, ServerRecord, TrialRecord,
 };
 
 pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
     CapacityRecord {
         left_out: BTreeMap::new(),
-        schema: CAPACITY_SCHEMA.to_owned(),
+        schema: CapacityRecord::SCHEMA.to_owned(),
         scenario: "redis3".to_owned(),
         started: "2026-11-21T08:30:00Z".to_owned(),
         seed: 1,

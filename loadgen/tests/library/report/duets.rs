@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::records::{record, target};
 use super::run::{assert_within_80_columns, shown};
 use loadgen::record::{
-    Comparison, DuetPair, DuetRecord, GateRecord, Judged, Judgement, Lack, LossOf, NoRates,
+    Comparison, DuetPair, DuetRecord, GateRecord, JudgedTarget, Judgement, Lack, LossOf, NoRates,
     RunRecord, Verdict, VerdictKind,
 };
 use loadgen::report::junit;
@@ -65,7 +65,7 @@ fn an_open_judgement_names_the_rounds_that_settle_it() {
     record.gate = Some(GateRecord {
         base: "old".to_owned(),
         limit_percent: 2.0,
-        judged: vec![Judged {
+        judged: vec![JudgedTarget {
             target: "new".to_owned(),
             of: LossOf::CpuTime,
             loss_percent: Some(1.5),
@@ -100,7 +100,11 @@ fn junit_has_a_failed_test_for_what_was_not_measured() {
     record.gate = Some(GateRecord {
         base: "old".to_owned(),
         limit_percent: 2.0,
-        judged: vec![Judged::unjudged("new", LossOf::CpuTime, "new was not measured".to_owned())],
+        judged: vec![JudgedTarget::unjudged(
+            "new",
+            LossOf::CpuTime,
+            "new was not measured".to_owned(),
+        )],
     });
     let xml = junit(&record);
     assert!(xml.contains("failures=\"2\""), "{xml}");

@@ -1,10 +1,10 @@
 //! Experiments as people read them: on a terminal, as Markdown, as CSV and as a page.
 
 use loadgen::record::{
-    ArmRecord, BackendAloneRecord, ClaimRecord, DifferenceKind, DifferenceRecord,
-    EXPERIMENT_SCHEMA, EvidenceRecord, ExperimentRecord, Finding, GroupRecord, LimitsRecord,
-    LoadRecord, PublishedRecord, ReceivedRecord, ReplicaRecord, RunRecord, ScalingRecord,
-    SourceRecord, TargetRecord, Verdict, VerdictKind,
+    ArmRecord, BackendAloneRecord, ClaimRecord, DifferenceKind, DifferenceRecord, EvidenceRecord,
+    ExperimentRecord, Finding, GroupRecord, LimitsRecord, LoadRecord, PublishedRecord,
+    ReceivedRecord, ReplicaRecord, RunRecord, SavedAs, ScalingRecord, SourceRecord, TargetRecord,
+    Verdict, VerdictKind,
 };
 use loadgen::report::{Document, Format, html};
 
@@ -119,7 +119,7 @@ fn record() -> ExperimentRecord {
     };
     let unmeasured = GroupRecord { name: "redis".to_owned(), ..GroupRecord::default() };
     ExperimentRecord {
-        schema: EXPERIMENT_SCHEMA.to_owned(),
+        schema: ExperimentRecord::SCHEMA.to_owned(),
         experiment: "web-servers".to_owned(),
         title: "Web servers <side by side>".to_owned(),
         description: Some("how soon does each answer?".to_owned()),

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use loadgen::analysis::compare;
 use loadgen::measure::{BodySizes, Latencies, LatencySummary, ResourceRecord, Summary};
 use loadgen::record::{
-    Claimed, Environment, FailedBy, FlowRecord, LatencyOverRounds, LoadRecord, OverRounds,
-    ProofRecord, RoundRecord, RunRecord, SCHEMA, SentRecord, ServerRecord, TargetRecord,
-    ThresholdRecord,
+    Environment, ExpectedContentRecord, FailedBy, FlowRecord, LatencyOverRounds, LoadRecord,
+    OverRounds, ProofRecord, RoundRecord, RunRecord, SavedAs, SentRecord, ServerRecord,
+    TargetRecord, ThresholdRecord,
 };
 
 /// A run of these targets with their comparison. The first target decides the number of rounds.
@@ -20,7 +20,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         })
         .collect();
     RunRecord {
-        schema: SCHEMA.to_owned(),
+        schema: RunRecord::SCHEMA.to_owned(),
         scenario: "insert_batch".to_owned(),
         started: "2026-11-21T08:30:00Z".to_owned(),
         seed: 1,
@@ -208,25 +208,25 @@ pub fn four() -> Vec<TargetRecord> {
 
 /// A proof that finds `held` rows in PostgreSQL, where 278,000 are expected.
 pub fn rows(round: u32, held: i64) -> ProofRecord {
-    let claimed = Claimed::Answers {
+    let expected = ExpectedContentRecord::Answers {
         counter: "inserted_items".to_owned(),
         counted: 203_000,
         uncounted: 75_000,
     };
-    proof(round, "SELECT count(*) FROM items", claimed, held)
+    proof(round, "SELECT count(*) FROM items", expected, held)
 }
 
 /// A proof that finds `held` rows that lack a value, where none is expected.
 pub fn nulls(round: u32, held: i64) -> ProofRecord {
     let question = "SELECT count(*)\nFROM items\nWHERE sku IS NULL OR name IS NULL OR quantity IS \
                     NULL OR price_cents IS NULL";
-    proof(round, question, Claimed::Scenario { value: 0 }, held)
+    proof(round, question, ExpectedContentRecord::Scenario { value: 0 }, held)
 }
 
-fn proof(round: u32, question: &str, claimed: Claimed, held: i64) -> ProofRecord {
+fn proof(round: u32, question: &str, expected: ExpectedContentRecord, held: i64) -> ProofRecord {
     let (backend, question) = ("postgres".to_owned(), question.to_owned());
-    let agrees = claimed.is(held);
-    ProofRecord { round, backend, question, claimed, held, unknown: 0, agrees }
+    let agrees = expected.is(held);
+    ProofRecord { round, backend, question, expected, held, unknown: 0, agrees }
 }
 
 pub fn threshold(

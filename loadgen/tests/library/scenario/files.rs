@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use loadgen::scenario::{
-    Arrivals, Assign, Backend, Body, Claim, Comparison, Condition, Data, Expect, Flow, Given, Http,
-    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Proof, Repeat, Scenario, Sharing,
-    Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load, parse,
+    Arrivals, Assign, Backend, Body, Condition, Data, Expect, ExpectedContent, Flow, Given, Http,
+    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Operator, Proof, Repeat, Scenario,
+    Sharing, Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load,
+    parse,
 };
 use serde_json::json;
 
@@ -90,8 +91,12 @@ fn insert_batch_sends_a_thousand_items() {
         (step.counters[0].name.as_str(), step.counters[0].pointer.as_str()),
         ("inserted_items", "/inserted")
     );
-    let claims: Vec<&Claim> = scenario.proofs.iter().map(|proof| &proof.claim).collect();
-    assert_eq!(claims, [&Claim::Counter("inserted_items".to_owned()), &Claim::Value(0)]);
+    let expected: Vec<&ExpectedContent> =
+        scenario.proofs.iter().map(|proof| &proof.expected).collect();
+    assert_eq!(
+        expected,
+        [&ExpectedContent::Counter("inserted_items".to_owned()), &ExpectedContent::Value(0)]
+    );
     let body = step.body.as_ref().unwrap();
     assert_eq!(body.content_type, "application/json");
     let items: Vec<serde_json::Value> =
@@ -173,10 +178,10 @@ fn http_options_are_read() {
 #[test]
 fn thresholds_keep_the_order_of_the_file() {
     let text = "[[step]]\nname = \"v1.2\"\nget = \"/\"\n[thresholds]\n\"v1.2.p99.9\" = \" <= 1.5ms\"\nerror_rate = \"< 1%\"";
-    let threshold = |of, metric, comparison, bound, text: &str| Threshold {
+    let threshold = |of, metric, operator, bound, text: &str| Threshold {
         of,
         metric,
-        comparison,
+        operator,
         bound,
         text: text.to_owned(),
     };
@@ -185,8 +190,8 @@ fn thresholds_keep_the_order_of_the_file() {
     assert_eq!(
         read(text).thresholds,
         [
-            threshold(step, latency, Comparison::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
-            threshold(Of::All, Metric::ErrorRate, Comparison::Less, 0.01, "error_rate < 1%"),
+            threshold(step, latency, Operator::AtMost, 1500.0, "v1.2.p99.9 <= 1.5ms"),
+            threshold(Of::All, Metric::ErrorRate, Operator::Less, 0.01, "error_rate < 1%"),
         ]
     );
 }
@@ -227,13 +232,16 @@ fn proofs_keep_the_order_of_the_file() {
     let text = "backends = [\"redis\", \"postgres\"]\n[[step]]\nget = \"/\"\ncounters = { queued = \"/n\" }\n\
                 [[proof]]\nvalue = 1_000\npostgres = \"SELECT 1\"\n\
                 [[proof]]\nredis = \"LLEN queue\"\ncounter = \"queued\"\n";
-    let proof =
-        |backend, question: &str, claim| Proof { backend, question: question.to_owned(), claim };
+    let proof = |backend, question: &str, expected| Proof {
+        backend,
+        question: question.to_owned(),
+        expected,
+    };
     assert_eq!(
         read(text).proofs,
         [
-            proof(Backend::Postgres, "SELECT 1", Claim::Value(1_000)),
-            proof(Backend::Redis, "LLEN queue", Claim::Counter("queued".to_owned())),
+            proof(Backend::Postgres, "SELECT 1", ExpectedContent::Value(1_000)),
+            proof(Backend::Redis, "LLEN queue", ExpectedContent::Counter("queued".to_owned())),
         ]
     );
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use loadgen::lab::service::{Service, ServiceSpec};
 use loadgen::lab::{Home, Lab, LabError, Layout, Options, Runtime, Size, Watched, Window};
-use loadgen::scenario::{Backend, Claim, Existing, Proof};
+use loadgen::scenario::{Backend, Existing, ExpectedContent, Proof};
 use rustix::process::Signal;
 
 use super::support::{Process, assert_gone, below, http, project, project_with};
@@ -21,8 +21,8 @@ async fn lab(project: &Path) -> Lab {
 
 /// Asks the lab a question. Returns the answer, or an error without loadgen's own words around it.
 async fn ask(lab: &Lab, backend: Backend, question: &str) -> Result<i64, String> {
-    let (question, claim) = (question.to_owned(), Claim::Value(0));
-    let answer = lab.ask(&Proof { backend, question, claim }).await;
+    let (question, expected) = (question.to_owned(), ExpectedContent::Value(0));
+    let answer = lab.ask(&Proof { backend, question, expected }).await;
     answer.map_err(|error| match error {
         LabError::Question { said, .. } => said.join("\n"),
         other => panic!("{other}"),

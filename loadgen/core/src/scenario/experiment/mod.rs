@@ -19,7 +19,7 @@ use super::limits::Limits;
 use super::load::Load;
 use super::metric::Metric;
 use super::model::Scenario;
-use super::threshold::Comparison;
+use super::threshold::Operator;
 
 /// Largest number of replicas of a target: of an arm, in `targets.toml`, and on the command line.
 pub const MOST_REPLICAS: u32 = 64;
@@ -182,8 +182,8 @@ pub enum Statement {
     Condition {
         /// The arm.
         arm: usize,
-        /// Comparison of the figure with the bound.
-        comparison: Comparison,
+        /// Relation of the figure to the bound that must hold.
+        operator: Operator,
         /// Bound in the metric's unit.
         bound: f64,
         /// Condition as written in the file, such as `> 10%`.

@@ -4,7 +4,7 @@ use super::expect;
 use super::reader::{Faults, Table, Value};
 use crate::scenario::backend::Backend;
 use crate::scenario::error::Fault;
-use crate::scenario::proof::{Claim, Proof};
+use crate::scenario::proof::{ExpectedContent, Proof};
 
 /// Keys under which a proof can hold a question, each with the backend that answers the question.
 pub(super) const QUESTIONS: [(&str, Backend); 2] =
@@ -35,10 +35,10 @@ pub(super) fn read_all(
 fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Proof> {
     let mut table = value.table("a [[proof]]", faults)?;
     let question = read_question(&mut table, known, faults);
-    let claim = read_claim(&mut table, known, faults);
+    let expected = read_expected(&mut table, known, faults);
     table.finish(faults);
     let (backend, question) = question?;
-    Some(Proof { backend, question, claim: claim? })
+    Some(Proof { backend, question, expected: expected? })
 }
 
 fn read_question(
@@ -64,18 +64,22 @@ fn read_question(
     Some((backend, question.to_owned()))
 }
 
-fn read_claim(table: &mut Table<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Claim> {
+fn read_expected(
+    table: &mut Table<'_>,
+    known: &Known<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<ExpectedContent> {
     let help = "add the expected answer: counter = \"NAME\", a counter of the steps, or value = 0";
     let value = take_one(table, ["counter", "value"], help, faults)?;
     if value.key == "value" {
-        return value.integer(0..=MOST, faults).map(Claim::Value);
+        return value.integer(0..=MOST, faults).map(ExpectedContent::Value);
     }
     let name = value.name(faults)?;
     if let Some(counters) = known.counters.filter(|counters| !counters.contains(&name)) {
         let (message, help) = expect::unknown_counter(name, counters);
         return value.fault(message, "unknown counter", help, faults);
     }
-    Some(Claim::Counter(name.to_owned()))
+    Some(ExpectedContent::Counter(name.to_owned()))
 }
 
 /// Takes the one key of `keys` that the proof has. A proof with neither key, or with both keys, is

@@ -148,10 +148,10 @@ fn read_condition(
     let text = value.text_of(&format!("a condition such as {}", metric.example()), faults)?;
     let metric = metric.in_unit_of(text);
     match parse_condition(&metric, text) {
-        Ok((comparison, bound)) => Some(Threshold {
+        Ok((operator, bound)) => Some(Threshold {
             of,
             metric,
-            comparison,
+            operator,
             bound,
             text: format!("{} {}", value.key, text.trim()),
         }),

@@ -3,11 +3,11 @@
 
 use std::time::Duration;
 
-use super::search::{Limits, TrialResult};
+use super::search::{SearchRange, TrialResult};
 use crate::analysis::offered_rate::OfferedRate;
 use crate::measure::Summary;
 use crate::record::{ThresholdRecord, VerdictKind};
-use crate::scenario::{Comparison, Flow, Metric, Of, Scenario, Statistic, Step, Threshold};
+use crate::scenario::{Flow, Metric, Of, Operator, Scenario, Statistic, Step, Threshold};
 use crate::text::count;
 
 /// Upper bound of the share of failed requests (0 to 1) if the scenario has no threshold on the
@@ -46,7 +46,7 @@ impl Criteria {
             kept.push(Threshold {
                 of: Of::All,
                 metric: Metric::ErrorRate,
-                comparison: Comparison::Less,
+                operator: Operator::Less,
                 bound: ERROR_RATE,
                 text: format!("error_rate < {}%", ERROR_RATE * 100.0),
             });
@@ -67,9 +67,9 @@ impl Criteria {
     }
 
     /// Returns the range of rates that a search tries, and the precision at which the search ends.
-    pub fn limits(&self, precision: f64) -> Limits {
+    pub fn range(&self, precision: f64) -> SearchRange {
         let lowest_per_s = self.start_per_s() / LONGEST;
-        Limits { lowest_per_s, highest_per_s: HIGHEST_PER_S.max(lowest_per_s), precision }
+        SearchRange { lowest_per_s, highest_per_s: HIGHEST_PER_S.max(lowest_per_s), precision }
     }
 
     /// Returns the duration of a trial at this rate: longer than requested if the rate is too low

@@ -19,8 +19,8 @@ fn without_thresholds_only_the_error_rate_is_judged() {
     assert_eq!(criteria.start_per_s(), 28.0);
     assert_eq!(criteria.length(28.0), Duration::from_secs(5));
     assert_eq!(criteria.length(7.0), Duration::from_secs(20));
-    let limits = criteria.limits(0.05);
-    assert_eq!(criteria.length(limits.lowest_per_s), Duration::from_secs(60));
+    let range = criteria.range(0.05);
+    assert_eq!(criteria.length(range.lowest_per_s), Duration::from_secs(60));
     assert_eq!(criteria.length(0.001), Duration::from_secs(60));
 }
 

@@ -21,7 +21,7 @@ pub enum TrialResult {
 
 /// Range and precision of a search.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Limits {
+pub struct SearchRange {
     /// Lowest rate that can be judged, in requests/s; greater than 0.
     pub lowest_per_s: f64,
     /// Highest rate to try, in requests/s.
@@ -38,7 +38,8 @@ const WIDEST: f64 = 2.0;
 /// A search in progress. Fields hold natural logarithms of rates in requests/s.
 #[derive(Debug, Clone)]
 pub struct Search {
-    limits: [f64; 2],
+    /// Lowest and highest rate to try.
+    ends: [f64; 2],
     precision: f64,
     /// Natural logarithm of the factor by which the search next steps up or down.
     step: f64,
@@ -59,16 +60,16 @@ impl Search {
     /// steps by factors of two. The first failure counts only if a second trial at the same rate
     /// fails too: otherwise, a single disturbance would exclude all higher rates.
     #[must_use]
-    pub fn wide(start_per_s: f64, limits: Limits) -> Self {
-        Self::new(start_per_s, limits, WIDEST.ln())
+    pub fn wide(start_per_s: f64, range: SearchRange) -> Self {
+        Self::new(start_per_s, range, WIDEST.ln())
     }
 
     /// Returns a search that starts at `estimate_per_s` requests/s, an earlier result. The step
     /// from one rate to the next is small at first and doubles after each trial, up to a factor of
     /// two.
     #[must_use]
-    pub fn near(estimate_per_s: f64, limits: Limits) -> Self {
-        Self::new(estimate_per_s, limits, 2.0 * limits.precision.ln_1p())
+    pub fn near(estimate_per_s: f64, range: SearchRange) -> Self {
+        Self::new(estimate_per_s, range, 2.0 * range.precision.ln_1p())
     }
 
     /// Returns the search of the next round. The search starts near the capacity, or its lower
@@ -77,20 +78,25 @@ impl Search {
     /// the shift, all rounds would try the same rates, and agree more closely than their knowledge
     /// allows.
     #[must_use]
-    pub fn after(rounds: &[CapacityRound], start_per_s: f64, limits: Limits, chance: f64) -> Self {
-        let shift = (1.0 + limits.precision).powf(chance);
+    pub fn after(
+        rounds: &[CapacityRound],
+        start_per_s: f64,
+        range: SearchRange,
+        chance: f64,
+    ) -> Self {
+        let shift = (1.0 + range.precision).powf(chance);
         let known = Capacity::of(rounds);
         match (known.bound, known.rate_per_s) {
-            (Bound::Found | Bound::AtLeast, Some(rate)) => Self::near(rate * shift, limits),
-            _ => Self::wide(start_per_s * shift, limits),
+            (Bound::Found | Bound::AtLeast, Some(rate)) => Self::near(rate * shift, range),
+            _ => Self::wide(start_per_s * shift, range),
         }
     }
 
-    fn new(start_per_s: f64, limits: Limits, step: f64) -> Self {
-        let ends = [limits.lowest_per_s.ln(), limits.highest_per_s.ln()];
+    fn new(start_per_s: f64, range: SearchRange, step: f64) -> Self {
+        let ends = [range.lowest_per_s.ln(), range.highest_per_s.ln()];
         Self {
-            limits: ends,
-            precision: limits.precision.ln_1p(),
+            ends,
+            precision: range.precision.ln_1p(),
             step: step.min(WIDEST.ln()),
             next: start_per_s.ln().max(ends[0]).min(ends[1]),
             passed: None,
@@ -106,8 +112,8 @@ impl Search {
         let over = match (self.passed, self.failed) {
             // Halving a width that has no exact half ends a little above the precision.
             (Some(passed), Some((failed, _))) => failed - passed <= self.precision * (1.0 + 1e-9),
-            (Some(passed), None) => passed >= self.limits[1],
-            (None, Some((failed, _))) => failed <= self.limits[0],
+            (Some(passed), None) => passed >= self.ends[1],
+            (None, Some((failed, _))) => failed <= self.ends[0],
             (None, None) => false,
         };
         (!over).then(|| self.next.exp())
@@ -128,8 +134,8 @@ impl Search {
         self.doubted = None;
         self.next = match (self.passed, self.failed) {
             (Some(passed), Some((failed, _))) => f64::midpoint(passed, failed),
-            (Some(passed), None) => (passed + self.step).min(self.limits[1]),
-            (None, failed) => (failed.map_or(self.next, |f| f.0) - self.step).max(self.limits[0]),
+            (Some(passed), None) => (passed + self.step).min(self.ends[1]),
+            (None, failed) => (failed.map_or(self.next, |f| f.0) - self.step).max(self.ends[0]),
         };
         self.step = (2.0 * self.step).min(WIDEST.ln());
     }

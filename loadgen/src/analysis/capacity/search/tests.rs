@@ -4,7 +4,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::*;
 
-const LIMITS: Limits = Limits { lowest_per_s: 1.0, highest_per_s: 1e6, precision: 0.05 };
+const RANGE: SearchRange = SearchRange { lowest_per_s: 1.0, highest_per_s: 1e6, precision: 0.05 };
 
 /// Runs the search to its end, and returns the rates tried.
 fn run(search: &mut Search, mut judge: impl FnMut(f64) -> TrialResult) -> Vec<f64> {
@@ -27,7 +27,7 @@ fn rounded(rates: &[f64]) -> Vec<u64> {
 
 #[test]
 fn a_search_doubles_until_two_failures_and_then_halves_the_gap() {
-    let mut search = Search::wide(100.0, LIMITS);
+    let mut search = Search::wide(100.0, RANGE);
     let tried = run(&mut search, up_to(1_000.0));
     assert_eq!(rounded(&tried), [100, 200, 400, 800, 1600, 1600, 1131, 951, 1037, 993]);
     let found = search.found(1);
@@ -37,17 +37,17 @@ fn a_search_doubles_until_two_failures_and_then_halves_the_gap() {
 
 #[test]
 fn few_trials_suffice_near_a_result() {
-    let mut search = Search::near(1_010.0, LIMITS);
+    let mut search = Search::near(1_010.0, RANGE);
     let tried = run(&mut search, up_to(1_000.0));
     assert_eq!(rounded(&tried), [1010, 916, 962]);
-    let mut far = Search::near(100.0, LIMITS);
+    let mut far = Search::near(100.0, RANGE);
     let tried = run(&mut far, up_to(1_000.0));
     assert_eq!(rounded(&tried)[..7], [100, 110, 134, 198, 396, 792, 1584]);
 }
 
 #[test]
 fn one_disturbance_on_the_way_up_costs_one_trial() {
-    let mut search = Search::wide(100.0, LIMITS);
+    let mut search = Search::wide(100.0, RANGE);
     let mut number = 0;
     run(&mut search, |rate| {
         number += 1;
@@ -59,12 +59,12 @@ fn one_disturbance_on_the_way_up_costs_one_trial() {
 
 #[test]
 fn a_search_without_failure_or_success_gives_a_bound() {
-    let mut search = Search::wide(100.0, LIMITS);
+    let mut search = Search::wide(100.0, RANGE);
     run(&mut search, |_| TrialResult::Passed);
     let found = search.found(1);
     assert_eq!((found.bound, found.capacity_per_s), (Bound::AtLeast, None));
     assert_eq!(found.passed_per_s.unwrap().round(), 1e6);
-    let mut search = Search::wide(100.0, LIMITS);
+    let mut search = Search::wide(100.0, RANGE);
     run(&mut search, |_| TrialResult::Failed);
     let found = search.found(1);
     assert_eq!((found.bound, found.capacity_per_s, found.passed_per_s), (Bound::Below, None, None));
@@ -73,7 +73,7 @@ fn a_search_without_failure_or_success_gives_a_bound() {
 
 #[test]
 fn a_limit_of_the_generator_gives_a_lower_bound() {
-    let mut search = Search::wide(100.0, LIMITS);
+    let mut search = Search::wide(100.0, RANGE);
     run(&mut search, |rate| if rate < 1e3 { TrialResult::Passed } else { TrialResult::Limited });
     let found = search.found(1);
     assert_eq!((found.bound, found.capacity_per_s), (Bound::AtLeast, None));
@@ -82,7 +82,7 @@ fn a_limit_of_the_generator_gives_a_lower_bound() {
 
 #[test]
 fn no_capacity_is_known_before_the_end() {
-    let mut search = Search::wide(100.0, LIMITS);
+    let mut search = Search::wide(100.0, RANGE);
     search.judged(TrialResult::Passed);
     let found = search.found(2);
     assert_eq!((found.bound, found.capacity_per_s, found.trials), (Bound::Unknown, None, 1));
@@ -101,7 +101,7 @@ fn intervals_contain_the_true_capacity() {
         for number in 1..=5 {
             let truth = 1_000.0 * (0.03 * normal(&mut random)).exp();
             let chance = random.random_range(-0.5..0.5);
-            let mut search = Search::after(&rounds, 28.0, LIMITS, chance);
+            let mut search = Search::after(&rounds, 28.0, RANGE, chance);
             run(&mut search, |rate| {
                 let holds = 1.0 / (1.0 + (rate / truth).powf(100.0));
                 if random.random_bool(holds) { TrialResult::Passed } else { TrialResult::Failed }
@@ -126,10 +126,10 @@ proptest! {
     fn any_capacity_is_bracketed_within_a_bounded_number_of_trials(
         truth in 0.0..14.0_f64, start in -1.0..15.0_f64, precision in 0.01..0.5_f64, near: bool,
     ) {
-        let limits = Limits { precision, ..LIMITS };
+        let range = SearchRange { precision, ..RANGE };
         let (truth, start) = (truth.exp(), start.exp());
         let new = if near { Search::near } else { Search::wide };
-        let mut search = new(start, limits);
+        let mut search = new(start, range);
         let tried = run(&mut search, up_to(truth));
         // At the worst: steps of two to the truth, steps that grow to two, and one retry.
         let steps = 20.0 + 8.0 + 1.0;
@@ -157,7 +157,7 @@ proptest! {
     ) {
         let mut random = ChaCha8Rng::seed_from_u64(seed);
         let new = if near { Search::near } else { Search::wide };
-        let mut search = new(500.0, LIMITS);
+        let mut search = new(500.0, RANGE);
         run(&mut search, |rate| match random.random_bool(noise) {
             true if random.random_bool(0.3) => TrialResult::Limited,
             true if random.random_bool(0.5) => TrialResult::Passed,

@@ -97,9 +97,9 @@ fn read_statement(
             let is = read_required(value, is, "is", &help, faults)?;
             let text = is.name(faults)?.trim();
             match parse_condition(metric, text) {
-                Ok((comparison, bound)) => {
+                Ok((operator, bound)) => {
                     let text = text.to_owned();
-                    Some(Statement::Condition { arm: arm?, comparison, bound, text })
+                    Some(Statement::Condition { arm: arm?, operator, bound, text })
                 }
                 Err(message) => {
                     let help = format!("write a condition such as {}", metric.example());
