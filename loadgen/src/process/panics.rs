@@ -41,8 +41,7 @@ mod tests {
     fn a_panic_of_any_thread_ends_the_process_with_a_report() {
         let test = "process::panics::tests::a_thread_that_panics";
         let mut command = Command::new(env::current_exe().unwrap());
-        let ended =
-            command.args(["--exact", "--ignored", "--nocapture", test]).output().unwrap();
+        let ended = command.args(["--exact", "--ignored", "--nocapture", test]).output().unwrap();
         let told = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{told}");
         let report = told.find("a fault of ours").expect("the panic is reported");
