@@ -153,7 +153,7 @@ OPEN = [
         install="run `make peer-zrk`",
         claimed=claims.of_document,
     ),
-    # The least that a program can do which sends each request at its own time.
+    # It sends each request at its own time, as loadgen does, and does nothing else.
     Tool(
         "one loop",
         "one_loop",

@@ -67,9 +67,9 @@ Figures from other machines differ; ratios differ less.
   loop measure from the planned time of each request, so that their own delay counts. oha measures from
   the moment at which its timer fired. The timers of wrk2 and oha count in milliseconds: both tools send
   several requests at once, late, which costs less CPU time than a wake-up for each request.
-- `one loop` (`loadgen/examples/one_loop.rs`) shows the least that a request of the open model costs a
-  program that sends each request at its own time: a wait for the kernel's timer, a write, a wait for the
-  response and a read. It is no tool: it checks nothing, and records only latencies.
+- `one loop` (`loadgen/examples/one_loop.rs`) shows what a request of the open model costs a program that
+  sends each request at its own time and does nothing else: it waits for the kernel's timer, writes, waits
+  for the response and reads. It is no tool: it checks nothing, and records only latencies.
 - loadgen compares each response with the expectations of its scenario: the status and one JSON
   value; in the row with four expectations, the status and three JSON values. The peers check
   nothing.

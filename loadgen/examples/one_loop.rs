@@ -1,5 +1,5 @@
-//! Sends requests at a constant rate with as little work as a program can that sends each request at
-//! its own time: a peer in `make bench`, which shows the least that the open model costs.
+//! Sends each request of an open load at its own time, and does nothing else: a peer in `make bench`,
+//! which shows what the open model costs without a load tester around it.
 //!
 //! One thread waits for a timer of the kernel, writes a request, waits for the response and reads
 //! it. The loop checks nothing and records only latencies, which it prints as JSON:
