@@ -12,8 +12,8 @@ pub fn end_on_panic() {
     let report = panic::take_hook();
     panic::set_hook(Box::new(move |panic| {
         report(panic);
-        let told = "this is a fault in loadgen: please report it, with the lines above";
-        let _ = writeln!(io::stderr(), "loadgen ends here; {told}");
+        let last = "loadgen ends here. This is a fault in loadgen: report it, with the lines above";
+        let _ = writeln!(io::stderr(), "{last}");
         process::exit(Exit::Failed as i32);
     }));
 }
@@ -45,6 +45,6 @@ mod tests {
         let told = String::from_utf8(ended.stderr).unwrap();
         assert_eq!(ended.status.code(), Some(1), "{told}");
         let report = told.find("a fault of ours").expect("the panic is reported");
-        assert!(told[report..].contains("please report it"), "{told}");
+        assert!(told[report..].contains("a fault in loadgen: report it"), "{told}");
     }
 }

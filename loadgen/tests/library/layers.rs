@@ -96,9 +96,10 @@ const WRITERS: [&str; 6] = [
     "commands/lab/doctor.rs",
 ];
 
-/// Other files that name stdout or stderr: one writes a constant
-/// sentence to a log, the others are tests in separate files.
-const OTHERS: [&str; 7] = [
+/// Other files that name stdout or stderr: two write a constant
+/// sentence, the others are tests in separate files.
+const OTHERS: [&str; 8] = [
+    "process/panics.rs",
     "lab/service/guard.rs",
     "analysis/compare/simulations.rs",
     "analysis/scaling/simulations.rs",
