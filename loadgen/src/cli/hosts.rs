@@ -11,6 +11,10 @@ use crate::scenario::parse_duration;
 /// Options of `manager`.
 #[derive(Debug, Args)]
 #[command(after_help = MANAGER_EXAMPLES)]
+#[expect(
+    rustdoc::broken_intra_doc_links,
+    reason = "users read these comments, and [::] is an address"
+)]
 pub struct ManagerArgs {
     /// Number of workers that the run waits for, from 1 to 1000.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

@@ -10,8 +10,8 @@ use crate::scenario;
 use crate::scenario::experiment::{ExperimentFile, Known, Unusable, has_groups};
 use crate::scenario::{ScenarioError, process_environment};
 
-/// Loads the experiment that `named` means: see [`path`]. `targets` has the names that arms can
-/// load; `None` allows all names.
+/// Loads the experiment that `named` means: a name of an experiment, or a path. `targets` has the
+/// names that arms can load; `None` allows all names.
 pub fn find(named: &str, targets: Option<&[String]>) -> Result<ExperimentFile, Failure> {
     let path = path(named)?;
     let folder = path.parent().unwrap_or(Path::new("")).to_owned();

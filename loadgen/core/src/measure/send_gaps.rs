@@ -47,7 +47,7 @@ impl SendGaps {
     /// "The Existence of Probability Measures with Given Marginals", 1965, theorem 11, for
     /// half-lines). Without a tolerance, evenly spaced requests would have a great distance however
     /// small their jitter, because all their planned gaps are equal. The tolerance is a tenth of the
-    /// mean planned gap, but at least [`PRECISION_US`], and at most half of the mean planned gap.
+    /// mean planned gap, but at least `PRECISION_US`, and at most half of the mean planned gap.
     #[must_use]
     pub fn distance(&self) -> Option<f64> {
         let mean = self.planned.mean()?;

@@ -8,7 +8,7 @@ pub const WORKING_TREE: &str = ".";
 pub struct GitRef {
     /// Name of the target without the ref.
     pub target: String,
-    /// Name of the commit, as the user wrote it, or [`WORKING_TREE`].
+    /// Name of the commit, as the user wrote it, or `.`: the working tree.
     pub name: String,
     /// Full hash of the commit; for the working tree, of the commit that is checked out there.
     pub commit: String,
