@@ -232,7 +232,7 @@ impl Round {
         let round = Arc::new(self);
         let (drained, waiting) = mpsc::channel(WAITING);
         let publishing = tokio::spawn(round.clone().publish(waiting));
-        // A separate task, so that a panic is reported as a failure.
+        // A task beside the one that publishes, because both wait for each other's channel.
         let running = tokio::spawn(async move { goose.run(start, stop, &drained).await });
         let ran = running.await;
         let published = publishing.await;

@@ -14,7 +14,8 @@ pub enum EngineError {
     #[error("Goose could not run the users: {0}")]
     #[diagnostic(code(goose_failed))]
     Goose(String),
-    /// A user's task panicked, so one of its requests is in no count.
+    /// A user's task panicked, so one of its requests is in no count. The program loadgen ends at a
+    /// panic; a program with a hook of its own gets this error.
     #[error("a user's task panicked")]
     #[diagnostic(
         code(user_panicked),

@@ -138,7 +138,7 @@ fn take() -> io::Result<()> {
     HOOK.call_once(|| {
         let tell = panic::take_hook();
         panic::set_hook(Box::new(move |panic| {
-            give_back();
+            leave();
             tell(panic);
         }));
     });
