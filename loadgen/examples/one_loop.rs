@@ -95,7 +95,8 @@ mod linux {
                     self.connections[index].write_all(REQUEST)?;
                     sent += 1;
                 }
-                if sent < total && !self.idle.is_empty() && set_for.replace(sent) != Some(sent) {
+                if sent < total && !self.idle.is_empty() && set_for != Some(sent) {
+                    set_for = Some(sent);
                     self.wake_in((start + gap * sent).saturating_duration_since(Instant::now()))?;
                 }
                 events.clear();

@@ -232,21 +232,20 @@ impl Round {
         let round = Arc::new(self);
         let (drained, waiting) = mpsc::channel(WAITING);
         let publishing = tokio::spawn(round.clone().publish(waiting));
-        // A task beside the one that publishes, because both wait for each other's channel.
-        let running = tokio::spawn(async move { goose.run(start, stop, &drained).await });
-        let ran = running.await;
+        let ran = goose.run(start, stop, &drained).await;
+        // Tells the publishing task that no more snapshots come.
+        drop(drained);
         let published = publishing.await;
         let last_word = match (ran, published) {
-            (Err(panicked), _) => News::Failed(panicked.to_string()),
             (_, Ok(Err(unsent))) => News::Failed(unsent.to_string()),
-            (_, Err(panicked)) => News::Failed(panicked.to_string()),
-            (Ok(Err(failed)), _) => News::Failed(failed.to_string()),
+            (_, Err(ended)) => News::Failed(ended.to_string()),
+            (Err(failed), _) => News::Failed(failed.to_string()),
             // The worker's load is missing from here on, which counts as a loss even if the worker
             // left in good order.
-            (Ok(Ok(_)), _) if round.leave.is_cancelled() => {
+            (Ok(_), _) if round.leave.is_cancelled() => {
                 News::Failed("it left on a signal".to_owned())
             }
-            (Ok(Ok(finished)), _) => News::Finished(finished, round.digest.clone()),
+            (Ok(finished), _) => News::Finished(finished, round.digest.clone()),
         };
         // If this report can't be sent, the manager notices the worker's silence.
         let _ = round.report(last_word).await;

@@ -87,7 +87,7 @@ impl Checkout<'_> {
             let _ = fs::write(self.log, &output.stderr);
             Err(self.failed(tail_of(&String::from_utf8_lossy(&output.stderr), MESSAGE_LINES)))
         };
-        // The formats must be those of the user's repository, whatever new repositories have.
+        // The formats of the user's repository, which may differ from Git's defaults.
         let format = if self.git.commit.len() > 40 { "sha256" } else { "sha1" };
         let formats = [("GIT_DEFAULT_HASH", format), ("GIT_DEFAULT_REF_FORMAT", "files")];
         run(git(folder).envs(formats).args(["init", "--quiet", "--template="]))?;
