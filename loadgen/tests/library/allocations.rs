@@ -1,4 +1,4 @@
-//! Tests that a request allocates nothing with the default transport, `http1`.
+//! Tests that a request allocates nothing with the transports `http1` and `http2`.
 //!
 //! The counting allocator replaces the allocator of the whole
 //! program, but counts only allocations of the thread that measures.
@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use crate::common::engine::{ONE_AT_A_TIME, plan};
+use crate::transports::http2::peer::Server;
 
 /// Two answers that alternate, because a body equal to the last right body is not checked again.
 const ANSWERS: [&[u8]; 2] = [
@@ -80,11 +81,15 @@ fn allocations(url: &str, step: &str, iterations: u64) -> u64 {
 
 /// Returns the number of allocations per request, averaged over `MORE` further requests.
 fn per_request(step: &str) -> f64 {
+    per_request_to(&server(), step)
+}
+
+/// Like [`per_request`], for requests to the server at `url`.
+fn per_request_to(url: &str, step: &str) -> f64 {
     const MORE: u64 = 20_000;
     let _turn = ONE_AT_A_TIME.blocking_lock();
-    let url = server();
-    let few = allocations(&url, step, 1_000);
-    let many = allocations(&url, step, 1_000 + MORE);
+    let few = allocations(url, step, 1_000);
+    let many = allocations(url, step, 1_000 + MORE);
     many.saturating_sub(few) as f64 / MORE as f64
 }
 
@@ -106,6 +111,21 @@ fn templates_and_expectations_allocate_nothing() {
          counters = { n = \"/n\" }",
     );
     assert!(each < NONE, "{each} allocations for each request");
+}
+
+#[test]
+fn a_request_over_http_2_allocates_nothing() {
+    let server = Server::answering(&[]);
+    for keys in ["", "\nconnections = 2"] {
+        let each = per_request_to(
+            &server.url(),
+            &format!(
+                "get = \"/\"\nheaders = {{ x-name = \"{{{{ name }}}}\" }}\n\
+                 expect = {{ status = 200, body = \"hello\" }}\n[http]\nversion = \"2\"{keys}"
+            ),
+        );
+        assert!(each < NONE, "{keys}: {each} allocations for each request");
+    }
 }
 
 #[test]

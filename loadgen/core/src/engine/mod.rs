@@ -59,7 +59,7 @@ pub use single_process::{run_alone, run_both};
 #[cfg(any(test, fuzzing))]
 pub use stream::fuzzing::stream_foreign;
 #[cfg(any(test, fuzzing))]
-pub use transport::read_foreign;
+pub use transport::{http2_foreign, read_foreign};
 pub use trial::{TrialAnswer, Tried, try_steps};
 pub use verify::{Demand, Mismatch, Verified, VerifyError, verify};
 

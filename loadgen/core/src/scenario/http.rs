@@ -58,7 +58,7 @@ pub enum Reuse {
 pub enum TransportKind {
     /// Built-in implementation for HTTP/1.1, which costs the load generator least.
     Http1,
-    /// Implementation for HTTP/2, on the `h2` crate.
+    /// Implementation for HTTP/2.
     Http2,
     /// The `reqwest` crate, which supports all options except shared connections.
     Reqwest,

@@ -11,7 +11,7 @@ mod connections;
 mod faults;
 mod first_byte;
 mod framing;
-mod http2;
+pub(crate) mod http2;
 mod requests;
 mod server;
 mod streams;

@@ -2,9 +2,6 @@
 
 use std::sync::OnceLock;
 
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue};
-
 use super::Call;
 use super::reply::LONGEST_JSON;
 use crate::scenario::protos_of_text;
@@ -34,20 +31,17 @@ pub fn reply_foreign(data: &[u8]) {
     else {
         return;
     };
-    let mut head = HeaderMap::new();
-    head.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc+proto"));
-    let mut trailers = HeaderMap::new();
-    for (name, value) in [("grpc-status", status), ("grpc-message", message)] {
-        trailers.extend(HeaderValue::from_bytes(value).ok().map(|value| {
-            let name = http::HeaderName::from_static(name);
-            (name, value)
-        }));
-    }
     let Some(call) = call() else { panic!("the service does not compile") };
+    let head = |name: &str| (name == "content-type").then_some(&b"application/grpc+proto"[..]);
+    let end = |name: &str| match name {
+        "grpc-status" => Some(status),
+        "grpc-message" => Some(message),
+        _ => None,
+    };
     let received = body.len() as u64;
-    let reply = call.reply(&head, Some(&trailers), body, received);
+    let reply = call.reply(head, end, body, received);
     let beginning = &body[..body.len().min(BEGINNING)];
-    let told = call.reply(&head, Some(&trailers), beginning, received);
+    let told = call.reply(head, end, beginning, received);
     assert_eq!(told.as_ref().err(), reply.as_ref().err());
     let Ok(reply) = reply else { return };
     let json = reply.json(body);
@@ -70,10 +64,12 @@ mod tests {
 
     /// Returns the JSON form of the message in the body of a successful call.
     fn read(body: &[u8]) -> Result<Value, String> {
-        let mut head = HeaderMap::new();
-        head.insert(CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
-        head.insert("grpc-status", HeaderValue::from_static("0"));
-        let reply = call().unwrap().reply(&head, None, body, body.len() as u64)?;
+        let head = |name: &str| match name {
+            "content-type" => Some(&b"application/grpc"[..]),
+            "grpc-status" => Some(&b"0"[..]),
+            _ => None,
+        };
+        let reply = call().unwrap().reply(head, head, body, body.len() as u64)?;
         let json =
             reply.json(body).map_err(|e| format!("expected {}, got {}", e.expected, e.got))?;
         Ok(serde_json::from_slice(json).unwrap())

@@ -4,8 +4,6 @@ use std::cell::OnceCell;
 use std::cmp::Ordering;
 use std::io::{self, Write};
 
-use http::HeaderMap;
-use http::header::CONTENT_TYPE;
 use percent_encoding::percent_decode;
 use prost_reflect::{DynamicMessage, MessageDescriptor, SerializeOptions};
 
@@ -38,32 +36,31 @@ pub struct Reply<'a> {
 }
 
 impl Call {
-    /// Reads a response of HTTP status 200. `kept` is at least the beginning of its body of `received`
-    /// bytes. Returns a sentence if the response is not one to a unary call.
-    pub fn reply(
+    /// Reads a response of HTTP status 200. `head` returns the values of its headers, and `end` those of its
+    /// last header section. `kept` is at least the beginning of its body of `received` bytes. Returns a
+    /// sentence if the response is not one to a unary call.
+    pub fn reply<'h>(
         &self,
-        head: &HeaderMap,
-        trailers: Option<&HeaderMap>,
+        head: impl Fn(&str) -> Option<&'h [u8]>,
+        end: impl Fn(&str) -> Option<&'h [u8]>,
         kept: &[u8],
         received: u64,
     ) -> Result<Reply<'_>, String> {
-        check_media_type(head, kept)?;
-        // A response without a body may have the status in its only headers.
-        let end = trailers.unwrap_or(head);
-        let Some(status) = end.get("grpc-status") else {
+        check_media_type(head("content-type").unwrap_or_default(), kept)?;
+        let Some(value) = end("grpc-status") else {
             return Err("the response has no grpc-status".to_owned());
         };
-        let Some(status) = GrpcStatus::parse(status.as_bytes()) else {
-            let value = String::from_utf8_lossy(status.as_bytes());
+        let Some(status) = GrpcStatus::parse(value) else {
+            let value = String::from_utf8_lossy(value);
             return Err(format!("the grpc-status is no number: {:?}", beginning(&value)));
         };
-        let message = end.get("grpc-message").map_or_else(String::new, |value| {
-            let text = percent_decode(value.as_bytes()).decode_utf8_lossy();
+        let message = end("grpc-message").map_or_else(String::new, |value| {
+            let text = percent_decode(value).decode_utf8_lossy();
             beginning(&text).to_owned()
         });
         let mut kind = None;
         if status == GrpcStatus::OK {
-            check_body(head, kept, received)?;
+            check_body(|| head("grpc-encoding"), kept, received)?;
             kind = Some(&self.response);
         }
         Ok(Reply { status, message, kind, json: OnceCell::new() })
@@ -89,8 +86,7 @@ impl Reply<'_> {
     }
 }
 
-fn check_media_type(head: &HeaderMap, body: &[u8]) -> Result<(), String> {
-    let value = head.get(CONTENT_TYPE).map_or(&[][..], |value| value.as_bytes());
+fn check_media_type(value: &[u8], body: &[u8]) -> Result<(), String> {
     let lower = value.to_ascii_lowercase();
     match lower.strip_prefix(b"application/grpc") {
         Some([] | [b'+' | b';' | b' ', ..]) => Ok(()),
@@ -105,7 +101,11 @@ fn check_media_type(head: &HeaderMap, body: &[u8]) -> Result<(), String> {
 }
 
 /// Checks that a body has exactly one message, which is not compressed.
-fn check_body(head: &HeaderMap, kept: &[u8], received: u64) -> Result<(), String> {
+fn check_body<'h>(
+    encoding: impl FnOnce() -> Option<&'h [u8]>,
+    kept: &[u8],
+    received: u64,
+) -> Result<(), String> {
     let [flag, length @ ..] = match kept.first_chunk::<PREFIX>() {
         Some(prefix) => prefix,
         None if kept.is_empty() => {
@@ -116,8 +116,7 @@ fn check_body(head: &HeaderMap, kept: &[u8], received: u64) -> Result<(), String
     match flag {
         0 => {}
         1 => {
-            let encoding = head.get("grpc-encoding").map(|value| value.as_bytes());
-            let encoding = String::from_utf8_lossy(encoding.unwrap_or_default());
+            let encoding = String::from_utf8_lossy(encoding().unwrap_or_default());
             return Err(format!(
                 "the message is compressed (grpc-encoding {:?}), but loadgen accepts no compression",
                 beginning(&encoding)

@@ -4,8 +4,6 @@ use std::borrow::Cow;
 use std::ops::{Deref, Range};
 
 use bytes::Bytes;
-use http::HeaderMap;
-use http::header::CONTENT_ENCODING;
 
 use super::http1::Scratch;
 use super::{Failure, Headers};
@@ -164,11 +162,10 @@ impl Keep {
 }
 
 /// Returns the form of a body with these headers; `None` for a plain body, or if nothing is kept.
-pub(super) fn form(headers: &HeaderMap, keep: Keep) -> Option<Box<Form<'static>>> {
-    let mut values = headers.get_all(CONTENT_ENCODING).iter();
-    let is_encoded = values.any(|value| content_encoding::is_encoded(value.as_bytes()));
-    (keep > Keep::Nothing && is_encoded).then(|| {
-        let codings = Headers::Map(headers).joined(CONTENT_ENCODING.as_str());
-        Box::new(Form::Encoded(Encoded::new(codings)))
-    })
+pub(super) fn form(headers: Headers<'_>, keep: Keep) -> Option<Box<Form<'static>>> {
+    const NAME: &str = "content-encoding";
+    headers.first(NAME).filter(|_| keep > Keep::Nothing)?;
+    let codings = headers.joined(NAME);
+    let is_encoded = content_encoding::is_encoded(codings.as_bytes());
+    is_encoded.then(|| Box::new(Form::Encoded(Encoded::new(codings))))
 }

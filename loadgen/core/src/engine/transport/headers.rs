@@ -3,6 +3,7 @@
 use http::HeaderMap;
 use httparse::{EMPTY_HEADER, Response};
 
+use super::fields::Fields;
 use super::http1::MOST_HEADERS;
 
 /// The headers of an answer.
@@ -12,10 +13,12 @@ pub enum Headers<'a> {
     Unkept,
     /// The bytes as received, from the status line to the empty line.
     Head(&'a [u8]),
+    /// The fields of HTTP/2.
+    Fields(&'a Fields),
+    /// The fields of HTTP/2, and the trailers after the body.
+    WithTrailers(&'a Fields, &'a Fields),
     /// Headers that a library has parsed.
     Map(&'a HeaderMap),
-    /// Those that a library has parsed, and the trailers after the body.
-    WithTrailers(&'a HeaderMap, &'a HeaderMap),
 }
 
 impl<'a> Headers<'a> {
@@ -32,9 +35,8 @@ impl<'a> Headers<'a> {
                 found.map(|header| header.value)
             }
             Self::Map(map) => map.get(name).map(|value| value.as_bytes()),
-            Self::WithTrailers(head, trailers) => {
-                Headers::Map(head).first(name).or_else(|| Headers::Map(trailers).first(name))
-            }
+            Self::Fields(fields) => fields.first(name),
+            Self::WithTrailers(head, trailers) => head.first(name).or_else(|| trailers.first(name)),
         }
     }
 
@@ -64,8 +66,13 @@ impl<'a> Headers<'a> {
             Self::Map(map) => {
                 map.iter().map(|(name, value)| owned(name.as_str(), value.as_bytes())).collect()
             }
+            Self::Fields(fields) => {
+                // The status is no header.
+                let named = fields.iter().filter(|(name, _)| !name.starts_with(b":"));
+                named.map(|(name, value)| owned(&String::from_utf8_lossy(name), value)).collect()
+            }
             Self::WithTrailers(head, trailers) => {
-                [Headers::Map(head).all(), Headers::Map(trailers).all()].concat()
+                [Headers::Fields(head).all(), Headers::Fields(trailers).all()].concat()
             }
         }
     }
@@ -95,15 +102,19 @@ mod tests {
             .into();
         assert_eq!((Headers::Head(head).all(), Headers::Unkept.all()), (all, Vec::new()));
         assert_eq!(Headers::Map(&map).all()[0], ("x-a".to_owned(), b"1".to_vec()));
-        let trailers: HeaderMap = [("x-b", "4"), ("x-c", "5")]
-            .map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()))
-            .into_iter()
-            .collect();
-        let both = Headers::WithTrailers(&map, &trailers);
+        let fields = |all: &[(&str, &str)]| {
+            let mut fields = Fields::default();
+            all.iter().for_each(|(name, value)| fields.push(name.as_bytes(), value.as_bytes()));
+            fields
+        };
+        let head = fields(&[(":status", "200"), ("x-a", "1"), ("x-b", "two"), ("x-a", "3")]);
+        let trailers = fields(&[("x-b", "4"), ("x-c", "5")]);
+        let both = Headers::WithTrailers(&head, &trailers);
         assert_eq!(
             ["x-b", "x-c", "x-d"].map(|name| both.first(name)),
             [Some(&b"two"[..]), Some(b"5"), None]
         );
-        assert_eq!(both.all().len(), map.len() + 2);
+        assert_eq!(both.all().len(), 5);
+        assert_eq!(Headers::Fields(&head).joined("x-a"), "1, 3");
     }
 }

@@ -9,6 +9,7 @@ mod answer;
 mod connections;
 mod dialer;
 mod failure;
+mod fields;
 mod headers;
 mod http1;
 mod http2;
@@ -31,6 +32,8 @@ pub use self::headers::Headers;
 #[cfg(any(test, fuzzing))]
 pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
+#[cfg(any(test, fuzzing))]
+pub use self::http2::http2_foreign;
 pub use self::websocket::Slot;
 use super::plan::{Number, Plan};
 use crate::measure::{Connections, StreamTimes};
@@ -43,7 +46,7 @@ const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
 pub enum Transport {
     /// Our own implementation of HTTP/1.1.
     Http1(http1::Http1),
-    /// Our own use of the `h2` crate.
+    /// Our own implementation of HTTP/2.
     Http2(Box<http2::Http2>),
     /// The `reqwest` crate.
     Reqwest(Box<reqwest::Reqwest>),

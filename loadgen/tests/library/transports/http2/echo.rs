@@ -26,6 +26,11 @@ pub struct Echo {
 
 impl Echo {
     pub async fn start() -> Self {
+        Self::start_with(4_096).await
+    }
+
+    /// Starts a server whose decoder has a table of this size for the headers of requests.
+    pub async fn start_with(table: u32) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address: SocketAddr = listener.local_addr().unwrap();
         let echo = Self {
@@ -39,7 +44,9 @@ impl Echo {
                 connections.fetch_add(1, Ordering::SeqCst);
                 let requests = requests.clone();
                 tokio::spawn(async move {
-                    let mut connection = server::handshake(stream).await.unwrap();
+                    let mut builder = server::Builder::new();
+                    builder.header_table_size(table).max_header_list_size(1 << 20);
+                    let mut connection = builder.handshake(stream).await.unwrap();
                     while let Some(Ok((request, respond))) = connection.accept().await {
                         tokio::spawn(answer(request.into_parts(), respond, requests.clone()));
                     }

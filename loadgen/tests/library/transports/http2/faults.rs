@@ -163,10 +163,10 @@ async fn a_malformed_response_is_a_protocol_error() {
     let of_the_connection: [(Treat, &str); 5] = [
         // A frame for a stream that was never opened.
         (|peer, id| peer.send(DATA, END_STREAM, id + 100, b"hello"), "PROTOCOL_ERROR"),
-        (|peer, id| peer.send(HEADERS, END_HEADERS, id, &[0xff; 20]), "PROTOCOL_ERROR"),
+        (|peer, id| peer.send(HEADERS, END_HEADERS, id, &[0xff; 20]), "COMPRESSION_ERROR"),
         (|peer, id| peer.send(peer::CONTINUATION, END_HEADERS, id, &[]), "PROTOCOL_ERROR"),
         (|peer, id| peer.send(DATA, END_STREAM, id, &[0; 20_000]), "FRAME_SIZE_ERROR"),
-        (|peer, _| peer.send(peer::SETTINGS, 0, 0, &[0; 5]), ""),
+        (|peer, _| peer.send(peer::SETTINGS, 0, 0, &[0; 5]), "FRAME_SIZE_ERROR"),
     ];
     for (treat, code) in of_the_connection {
         let treat_and_wait = move |peer: &mut Peer, id| {

@@ -10,6 +10,9 @@ use super::peer::{
 };
 use super::run::{one_user, run};
 
+/// A user's own connection, and one that users share.
+const WAYS: [&str; 2] = ["version = \"2\"", "version = \"2\", connections = 1"];
+
 /// Sends `frame` until the client closes the connection.
 fn flood(peer: &mut Peer, frame: &[u8]) -> io::Result<()> {
     let many = frame.repeat(1_000);
@@ -52,17 +55,19 @@ async fn an_endless_flood_is_cut_by_the_timeout() {
         },
     ];
     for serve in flooding {
-        let server = Server::start(&[], move |peer, _| {
-            let id = peer.request()?;
-            serve(peer, id)
-        });
-        let step = "get = \"/\"\ntimeout = \"300ms\"";
-        let came = run(&server.url(), "version = \"2\"", "users = 2, iterations = 4", step).await;
-        assert_eq!(came.answered(), 0);
-        assert_eq!(came.counts.failures(), 4, "{:?}", came.counts.examples);
-        let kinds = [ErrorKind::Timeout, ErrorKind::Reset, ErrorKind::Protocol];
-        assert!(came.errors().iter().all(|(kind, _)| kinds.contains(kind)), "{:?}", came.errors());
-        assert!(came.counts.errors.contains_key(&ErrorKind::Timeout), "{:?}", came.errors());
+        for http in WAYS {
+            let server = Server::start(&[], move |peer, _| {
+                let id = peer.request()?;
+                serve(peer, id)
+            });
+            let step = "get = \"/\"\ntimeout = \"300ms\"";
+            let came = run(&server.url(), http, "users = 2, iterations = 4", step).await;
+            assert_eq!(came.answered(), 0);
+            assert_eq!(came.counts.failures(), 4, "{:?}", came.counts.examples);
+            let kinds = [ErrorKind::Timeout, ErrorKind::Reset, ErrorKind::Protocol];
+            assert!(came.errors().iter().all(|(kind, _)| kinds.contains(kind)), "{http}: {came:?}");
+            assert!(came.counts.errors.contains_key(&ErrorKind::Timeout), "{http}: {came:?}");
+        }
     }
 }
 
@@ -142,27 +147,29 @@ async fn a_slow_stream_of_bytes_does_not_extend_the_timeout() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_long_body_is_never_held_back() {
     const FRAMES: usize = 6_000;
-    let server = Server::start(&[], |peer, _| {
-        loop {
-            let id = peer.request()?;
-            peer.send_headers(id, OK, &[], 0)?;
-            let (chunk, mut window) = (vec![b'x'; 16_000], 16_usize << 20);
-            for number in 1..=FRAMES {
-                while window < chunk.len() {
-                    let frame = peer.frame()?;
-                    if frame.kind == peer::WINDOW_UPDATE && frame.stream == id {
-                        let by = u32::from_be_bytes(frame.payload[..4].try_into().unwrap());
-                        window += by as usize;
+    for http in WAYS {
+        let server = Server::start(&[], |peer, _| {
+            loop {
+                let id = peer.request()?;
+                peer.send_headers(id, OK, &[], 0)?;
+                let (chunk, mut window) = (vec![b'x'; 16_000], 16_usize << 20);
+                for number in 1..=FRAMES {
+                    while window < chunk.len() {
+                        let frame = peer.frame()?;
+                        if frame.kind == peer::WINDOW_UPDATE && frame.stream == id {
+                            let by = u32::from_be_bytes(frame.payload[..4].try_into().unwrap());
+                            window += by as usize;
+                        }
                     }
+                    window -= chunk.len();
+                    let end = if number == FRAMES { END_STREAM } else { 0 };
+                    peer.send(DATA, end, id, &chunk)?;
                 }
-                window -= chunk.len();
-                let end = if number == FRAMES { END_STREAM } else { 0 };
-                peer.send(DATA, end, id, &chunk)?;
             }
-        }
-    });
-    let step = "get = \"/\"\ntimeout = \"30s\"";
-    let came = run(&server.url(), "version = \"2\"", "users = 1, iterations = 2", step).await;
-    assert_eq!((came.answered(), came.errors()), (2, vec![]), "{:?}", came.counts.examples);
-    assert_eq!(came.counts.bytes, 2 * 16_000 * FRAMES as u64);
+        });
+        let step = "get = \"/\"\ntimeout = \"30s\"";
+        let came = run(&server.url(), http, "users = 1, iterations = 2", step).await;
+        assert_eq!((came.answered(), came.errors()), (2, vec![]), "{:?}", came.counts.examples);
+        assert_eq!(came.counts.bytes, 2 * 16_000 * FRAMES as u64);
+    }
 }

@@ -11,6 +11,7 @@ use crate::common::engine::{ONE_AT_A_TIME, plan, run_in_turn};
 const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Outcome of a case: the counts of all its requests, and its connections.
+#[derive(Debug)]
 pub struct Came {
     pub counts: Counts,
     pub connections: Connections,

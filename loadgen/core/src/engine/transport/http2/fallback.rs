@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use http::header::HOST;
 
-use super::request::Rendered;
+use crate::engine::transport::fields::Fields;
 use crate::engine::transport::http1::{Exchanged, Response, Unsent};
 use crate::engine::transport::stream::Stream;
 use crate::engine::transport::{Answer, Failure, Keep};
@@ -50,7 +50,8 @@ impl Fallback {
     /// Sends a request and reads the response. Also returns the HTTP version of the first response.
     pub(super) async fn exchange(
         &mut self,
-        request: &Rendered,
+        fields: &Fields,
+        body: &[u8],
         step: &Step,
         least: Keep,
     ) -> Result<(Answer<'_>, Option<&'static str>), Failure> {
@@ -59,7 +60,7 @@ impl Fallback {
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
         self.request.clear();
-        write(request, &mut self.request);
+        write(fields, body, &mut self.request);
         if least == Keep::Sample {
             self.response.keep_samples();
         }
@@ -74,18 +75,15 @@ impl Fallback {
 }
 
 /// Writes a request as HTTP/1.1 does.
-fn write(request: &Rendered, to: &mut Vec<u8>) {
-    let Rendered { head, body } = request;
-    let path = head.uri().path_and_query().map_or("/", |path| path.as_str());
-    let host = head.uri().authority().map_or("", |authority| authority.as_str());
-    let line = format!("{} {path} HTTP/1.1\r\n{HOST}: {host}\r\n", head.method());
-    to.extend_from_slice(line.as_bytes());
-    for (name, value) in head.headers() {
-        to.extend_from_slice(name.as_str().as_bytes());
-        to.extend_from_slice(b": ");
-        to.extend_from_slice(value.as_bytes());
-        to.extend_from_slice(b"\r\n");
+fn write(fields: &Fields, body: &[u8], to: &mut Vec<u8>) {
+    let [method, path, host] =
+        [":method", ":path", ":authority"].map(|name| fields.first(name).unwrap_or_default());
+    let line =
+        [method, b" ", path, b" HTTP/1.1\r\n", HOST.as_str().as_bytes(), b": ", host, b"\r\n"];
+    line.into_iter().for_each(|part| to.extend_from_slice(part));
+    for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(b":")) {
+        [name, b": ", value, b"\r\n"].into_iter().for_each(|part| to.extend_from_slice(part));
     }
     to.extend_from_slice(b"\r\n");
-    to.extend_from_slice(body.as_deref().unwrap_or_default());
+    to.extend_from_slice(body);
 }

@@ -9,8 +9,9 @@ use std::time::Instant;
 use super::exchange::{Exchange, Response};
 use super::fallback::Fallback;
 use super::own::Own;
+use super::pool::{Access, Pool, Slot};
 use super::request::Rendered;
-use super::shared::{Access, Client, Pool, Slot};
+use super::shared::Client;
 use super::{Http2, Line};
 use crate::engine::check::expectations::{is_expected, reads_headers};
 use crate::engine::grpc::Call;
@@ -31,12 +32,10 @@ pub struct Link<'a> {
     sessions: Sessions,
     /// Index of the step whose request was rendered last.
     index: usize,
-    /// The request that was rendered last; `None` once it is sent.
-    request: Option<Rendered>,
+    /// The request that was rendered last.
+    request: Rendered,
     /// The request in flight. Kept here, so that no future has to carry it.
     exchange: Option<Exchange>,
-    /// Buffer for generated text.
-    text: String,
     response: Response,
     /// Minimum part of each body to keep, even if nothing reads the body.
     least: Keep,
@@ -61,9 +60,8 @@ impl<'a> Link<'a> {
             fallback: None,
             sessions: Sessions::default(),
             index: 0,
-            request: None,
+            request: Rendered::default(),
             exchange: None,
-            text: String::new(),
             response: Response::default(),
             least: Keep::default(),
         }
@@ -71,8 +69,7 @@ impl<'a> Link<'a> {
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
         self.index = index;
-        self.request = Some(self.shared.messages[index].render(data, &mut self.text)?);
-        Ok(())
+        self.shared.messages[index].render(data, &mut self.request)
     }
 
     pub fn keep_samples(&mut self) {
@@ -141,14 +138,14 @@ impl<'a> Link<'a> {
         self.response.answer(step, self.shared.messages[self.index].call(), self.least)
     }
 
-    /// Queues the request that was rendered last.
+    /// Begins the request that was rendered last.
     fn begin(&mut self) -> Result<(), Failure> {
-        let begun = match (self.request.take(), &mut self.way) {
-            (Some(request), Way::Own(Some(own))) => own.begin(request, self.least)?,
-            (Some(request), Way::Shared { client: Some(client), .. }) => {
-                client.begin(request, self.least)?
-            }
-            // Unreachable: a request is rendered, and the user connected, before it sends.
+        let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
+        let body = mem::take(&mut self.request.body);
+        let begun = match &mut self.way {
+            Way::Own(Some(own)) => own.begin(head, body, self.least)?,
+            Way::Shared { client: Some(client), .. } => client.begin(head, body, self.least)?,
+            // Unreachable: the user is connected before it sends.
             _ => return Err(Failure::new(ErrorKind::Connect, "no connection")),
         };
         self.exchange = Some(begun);
@@ -157,11 +154,13 @@ impl<'a> Link<'a> {
 
     /// Sends the request over HTTP/1.1, which the server has chosen.
     async fn fall_back(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        let (Some(fallback), Some(request)) = (&mut self.fallback, self.request.take()) else {
+        let Some(fallback) = &mut self.fallback else {
             // Unreachable, as in `begin`.
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
-        let (answer, first) = fallback.exchange(&request, step, self.least).await?;
+        let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
+        let body = &self.request.body;
+        let (answer, first) = fallback.exchange(head.fields, body, step, self.least).await?;
         first.into_iter().for_each(|version| self.shared.dialer.speaks(version));
         Ok(answer)
     }
@@ -181,8 +180,10 @@ impl<'a> Link<'a> {
             return self.shared.keeps_alive && fallback.is_quiet();
         }
         match &mut self.way {
-            Way::Own(own) => own.as_mut().is_some_and(|own| own.is_quiet()),
-            Way::Shared { client, .. } => client.as_mut().is_some_and(Client::is_open),
+            Way::Own(own) => {
+                self.shared.keeps_alive && own.as_mut().is_some_and(|own| own.is_quiet())
+            }
+            Way::Shared { client, .. } => client.as_ref().is_some_and(Client::is_open),
         }
     }
 
@@ -228,7 +229,6 @@ impl Flight<'_, '_> {
             _ => Poll::Pending,
         };
         if let Poll::Ready(Ok(())) = polled {
-            // Nothing is left to reset, unless the server has answered before it read the request.
             *exchange = None;
         }
         polled
@@ -237,10 +237,11 @@ impl Flight<'_, '_> {
 
 impl Drop for Flight<'_, '_> {
     fn drop(&mut self) {
-        if self.0.exchange.take().is_some()
-            && let Way::Own(Some(own)) = &mut self.0.way
-        {
-            own.flush();
+        let Some(exchange) = self.0.exchange.take() else { return };
+        match &mut self.0.way {
+            Way::Own(Some(own)) => own.abandon(&exchange),
+            Way::Shared { client: Some(client), .. } => client.abandon(&exchange),
+            Way::Own(None) | Way::Shared { client: None, .. } => {}
         }
     }
 }
@@ -255,25 +256,29 @@ impl Response {
     ) -> Result<Answer<'a>, Failure> {
         let events = step.expect.stream.as_ref().zip(self.meter.as_deref_mut());
         let streamed = events.map(|(expected, meter)| meter.end(expected));
-        let Some(head) = &self.head else {
+        let Some(status) = self.status else {
             // Unreachable: an exchange ends only with a whole response.
             return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
         };
-        let status = head.status.as_u16();
         let keep = Keep::of(step, status).max(least);
-        let trailers = self.trailers.as_ref().filter(|_| call.is_some());
+        let head = Headers::Fields(&self.fields);
+        let has_trailers = call.is_some() && self.trailers.len() > 0;
         let form = match call {
             Some(call) if is_expected(step, status) => {
-                let reply = call.reply(&head.headers, trailers, &self.kept, self.received);
+                let trailers = Headers::Fields(&self.trailers);
+                // A response without a body may have the status in its only header section.
+                let end = if has_trailers { trailers } else { head };
+                let [head, end] = [head, end].map(|headers| move |name: &str| headers.first(name));
+                let reply = call.reply(head, end, &self.kept, self.received);
                 let wrong = |message| Failure::new(ErrorKind::Protocol, message);
                 Some(Box::new(Form::Reply(reply.map_err(wrong)?)))
             }
-            _ => form(&head.headers, keep),
+            _ => form(head, keep),
         };
-        let headers = match (least == Keep::Sample || reads_headers(step), trailers) {
-            (true, Some(trailers)) => Headers::WithTrailers(&head.headers, trailers),
-            (true, None) => Headers::Map(&head.headers),
-            (false, _) => Headers::Unkept,
+        let headers = match least == Keep::Sample || reads_headers(step) {
+            true if has_trailers => Headers::WithTrailers(&self.fields, &self.trailers),
+            true => head,
+            false => Headers::Unkept,
         };
         Ok(Answer { status, headers, body: Body::Kept(&self.kept), form, streamed })
     }

@@ -1,12 +1,16 @@
 //! The `http2` transport: one connection per user, or connections that users share (RFC 9113).
 
+mod code;
 mod exchange;
-mod failure;
 mod fallback;
+mod frame;
+mod hpack;
 mod link;
-mod opening;
 mod own;
+mod pool;
 mod request;
+mod section;
+mod session;
 mod shared;
 mod wire;
 
@@ -16,10 +20,11 @@ use std::sync::Arc;
 use url::Url;
 
 pub use self::link::Link;
-use self::opening::Opened;
 use self::own::Own;
+use self::pool::{Access, Pool, Slot};
 use self::request::Message;
-use self::shared::{Access, Pool, Slot};
+#[cfg(any(test, fuzzing))]
+pub use self::session::fuzzing::http2_foreign;
 use super::Failure;
 use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
@@ -141,10 +146,14 @@ impl Http2 {
 }
 
 impl Line {
+    /// Opens a connection for the user with this global number. Over TLS, the server chooses the version
+    /// of HTTP; without TLS, loadgen takes it for granted that the server speaks HTTP/2 ("prior
+    /// knowledge").
     async fn open(dialer: &Dialer, user: u32, sessions: &mut Sessions) -> Result<Self, Failure> {
-        Ok(match opening::open(dialer, user, sessions).await? {
-            Opened::Http2(opened) => Self::Http2(Box::new(Own::new(*opened))),
-            Opened::Http1(stream) => Self::Http1(stream),
+        let stream = dialer.connect(user, sessions).await?;
+        Ok(match stream.refuses_http2() {
+            true => Self::Http1(stream),
+            false => Self::Http2(Box::new(Own::new(stream))),
         })
     }
 

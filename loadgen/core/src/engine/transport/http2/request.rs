@@ -1,34 +1,39 @@
-//! Makes a step's request for h2. Constant parts are made once; only generated parts are rendered for
-//! each request.
+//! Makes a step's request. Constant parts are made once; only generated parts are rendered for each
+//! request.
 
 use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, HOST, TE};
-use http::uri::{Authority, PathAndQuery, Scheme};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, Version};
+use http::uri::{Authority, PathAndQuery};
+use http::{HeaderName, HeaderValue};
 use url::Url;
 
+use super::hpack::Head;
 use crate::engine::grpc::{self, Call};
+use crate::engine::transport::fields::Fields;
 use crate::engine::transport::{Failure, step_request};
 use crate::measure::ErrorKind;
-use crate::scenario::{Action, Body, Data, Protos, Step, Template};
+use crate::scenario::{Action, Body, Data, Method, Protos, Step, Template};
 
 /// A step's request.
 pub(super) struct Message {
     method: Method,
-    scheme: Scheme,
+    scheme: &'static str,
     target: Target,
+    has_constant_host: bool,
     /// The headers that are the same each time.
-    headers: HeaderMap,
+    headers: Vec<(HeaderName, HeaderValue)>,
     /// The headers with generated values.
     generated: Vec<(HeaderName, Template)>,
     content: Content,
     /// The gRPC call that the step makes; `None` for an HTTP request.
     call: Option<Call>,
+    /// The fields of each request; `None` if they differ.
+    constant: Option<Fields>,
 }
 
 /// The `:authority` and `:path` of a request.
 enum Target {
-    Constant(Uri),
+    Constant { authority: Authority, path: PathAndQuery },
     Generated { authority: Template, path: Template },
 }
 
@@ -39,11 +44,14 @@ enum Content {
     Generated(Body),
 }
 
-/// A request with all generated parts rendered.
+/// A request with all generated parts rendered. The next one uses the same memory.
+#[derive(Default)]
 pub(super) struct Rendered {
-    pub(super) head: Request<()>,
-    /// The body; `None` if it is empty.
-    pub(super) body: Option<Bytes>,
+    /// The fields, if they are not the same in each request.
+    pub(super) fields: Fields,
+    pub(super) body: Bytes,
+    /// Buffer for generated text.
+    text: String,
 }
 
 impl Message {
@@ -55,10 +63,8 @@ impl Message {
             Action::Call => Some(Call::of(step, protos).ok_or_else(|| wrong("an unknown method"))?),
             _ => None,
         };
-        // The scenario's parser accepts only tokens, as `Method` does.
-        let method = Method::from_bytes(step.method.name().as_bytes()).unwrap_or_default();
-        let scheme = if url.scheme() == "https" { Scheme::HTTPS } else { Scheme::HTTP };
-        let (mut headers, mut generated) = (HeaderMap::new(), Vec::new());
+        // Each name comes once: a scenario sets no header twice, and none that follows from the body.
+        let (mut headers, mut generated) = (Vec::new(), Vec::new());
         let mut authority = Template::default();
         for (name, value) in step_request::headers(step, url) {
             let value = value.revealed();
@@ -71,7 +77,7 @@ impl Message {
                     let text = HeaderValue::from_str(text);
                     let text =
                         text.map_err(|_| wrong(&format!("an invalid value of `{shown}`")))?;
-                    headers.insert(name, text);
+                    headers.push((name, text));
                 }
                 (name, None) => generated.push((name, value)),
             }
@@ -87,19 +93,36 @@ impl Message {
         headers.extend(length.map(|length| (CONTENT_LENGTH, HeaderValue::from(length))));
         if call.is_some() {
             // Tells proxies that drop trailers that the client needs these.
-            headers.insert(TE, HeaderValue::from_static("trailers"));
+            headers.push((TE, HeaderValue::from_static("trailers")));
             let timeout = HeaderValue::from_str(&grpc::timeout(step.timeout));
             headers.extend(timeout.map(|timeout| (grpc::TIMEOUT, timeout)));
         }
         let path = step_request::path(step, url).revealed();
+        let has_constant_host = authority.as_constant().is_some();
         let target = match (authority.as_constant(), path.as_constant()) {
             (Some(host), Some(path)) => {
-                let uri = uri(&scheme, host, path);
-                Target::Constant(uri.map_err(|what| wrong(&format!("an invalid {what}")))?)
+                let parsed = target(host, path);
+                let (authority, path) =
+                    parsed.map_err(|what| wrong(&format!("an invalid {what}")))?;
+                Target::Constant { authority, path }
             }
             _ => Target::Generated { authority, path },
         };
-        Ok(Self { method, scheme, target, headers, generated, content, call })
+        let (method, constant) = (step.method.clone(), None);
+        let scheme = if url.scheme() == "https" { "https" } else { "http" };
+        let mut message = Self {
+            method,
+            scheme,
+            target,
+            has_constant_host,
+            headers,
+            generated,
+            content,
+            call,
+            constant,
+        };
+        message.constant = message.constant_fields();
+        Ok(message)
     }
 
     /// Returns the gRPC call that the step makes; `None` for an HTTP request.
@@ -107,47 +130,84 @@ impl Message {
         self.call.as_ref()
     }
 
-    /// Renders the next request. `text` is a buffer.
-    pub(super) fn render(&self, data: &mut Data, text: &mut String) -> Result<Rendered, Failure> {
-        let failed = |message: String| Failure::new(ErrorKind::Expectation, message);
-        let mut head = Request::new(());
-        *head.version_mut() = Version::HTTP_2;
-        head.method_mut().clone_from(&self.method);
-        *head.uri_mut() = match &self.target {
-            Target::Constant(uri) => uri.clone(),
-            Target::Generated { authority, path } => {
-                text.clear();
-                authority.render(data, text).map_err(|e| failed(e.to_string()))?;
-                let end = text.len();
-                path.render(data, text).map_err(|e| failed(e.to_string()))?;
-                let (authority, path) = text.split_at(end);
-                let uri = uri(&self.scheme, authority, path);
-                uri.map_err(|what| failed(format!("the request has an invalid {what}")))?
-            }
-        };
-        head.headers_mut().clone_from(&self.headers);
-        for (name, value) in &self.generated {
-            text.clear();
-            value.render(data, text).map_err(|e| failed(e.to_string()))?;
-            let value = HeaderValue::from_str(text)
-                .map_err(|_| failed(format!("the request has an invalid value of `{name}`")))?;
-            head.headers_mut().insert(name.clone(), value);
+    /// Returns the fields of each request; `None` if they differ.
+    fn constant_fields(&self) -> Option<Fields> {
+        let Target::Constant { authority, path } = &self.target else { return None };
+        let has_length = matches!(self.content, Content::Generated(_)) && self.call.is_none();
+        let mut fields = Fields::default();
+        self.push_constant(authority, path, &mut fields);
+        (self.generated.is_empty() && !has_length).then_some(fields)
+    }
+
+    /// Adds the fields before the generated headers.
+    fn push_constant(&self, authority: &Authority, path: &PathAndQuery, fields: &mut Fields) {
+        fields.push(b":method", self.method.name().as_bytes());
+        fields.push(b":scheme", self.scheme.as_bytes());
+        fields.push(b":authority", authority.as_str().as_bytes());
+        fields.push(b":path", path.as_str().as_bytes());
+        for (name, value) in &self.headers {
+            fields.push(name.as_str().as_bytes(), value.as_bytes());
         }
-        let body = match &self.content {
-            Content::None => None,
-            Content::Constant(bytes) => Some(bytes.clone()),
+    }
+
+    /// Renders the next request.
+    pub(super) fn render(&self, data: &mut Data, rendered: &mut Rendered) -> Result<(), Failure> {
+        let Rendered { fields, body, text } = rendered;
+        if self.constant.is_none() {
+            fields.clear();
+            match &self.target {
+                Target::Constant { authority, path } => self.push_constant(authority, path, fields),
+                Target::Generated { authority, path } => {
+                    text.clear();
+                    authority.render(data, text)?;
+                    let end = text.len();
+                    path.render(data, text)?;
+                    let (authority, path) = text.split_at(end);
+                    let (authority, path) = target(authority, path)
+                        .map_err(|what| failed(format!("the request has an invalid {what}")))?;
+                    self.push_constant(&authority, &path, fields);
+                }
+            }
+            for (name, value) in &self.generated {
+                text.clear();
+                value.render(data, text)?;
+                if !is_value(text) {
+                    return Err(failed(format!("the request has an invalid value of `{name}`")));
+                }
+                fields.push(name.as_str().as_bytes(), text.as_bytes());
+            }
+        }
+        *body = match &self.content {
+            Content::None => Bytes::new(),
+            Content::Constant(bytes) => bytes.clone(),
             Content::Generated(body) => {
-                let body = step_request::body(body, data).map_err(|e| failed(e.to_string()))?;
-                Some(match &self.call {
+                let body = step_request::body(body, data)?;
+                match &self.call {
                     Some(call) => call.request(&body).map_err(failed)?,
                     None => {
-                        head.headers_mut().insert(CONTENT_LENGTH, HeaderValue::from(body.len()));
+                        let length = HeaderValue::from(body.len());
+                        fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
                         body
                     }
-                })
+                }
             }
         };
-        Ok(Rendered { head, body: body.filter(|bytes| !bytes.is_empty()) })
+        Ok(())
+    }
+
+    /// Returns the header section of the request that was rendered last, with these fields if they are not
+    /// the same each time. `index` is that of the step.
+    pub(super) fn head<'a>(&'a self, rendered: &'a Fields, index: usize) -> Head<'a> {
+        let constant = match self.has_constant_host {
+            // The fields that `push_constant` adds. The path among them is never added to a table.
+            true => 4 + self.headers.len(),
+            // Those before the host.
+            false => 2,
+        };
+        match &self.constant {
+            Some(fields) => Head { fields, constant, step: Some(index) },
+            None => Head { fields: rendered, constant, step: None },
+        }
     }
 }
 
@@ -170,11 +230,17 @@ impl Content {
     }
 }
 
-/// Returns the URI of a request, or the name of the part that is invalid.
-fn uri(scheme: &Scheme, authority: &str, path: &str) -> Result<Uri, &'static str> {
-    let mut parts = http::uri::Parts::default();
-    parts.scheme = Some(scheme.clone());
-    parts.authority = Some(Authority::try_from(authority).map_err(|_| "host")?);
-    parts.path_and_query = Some(PathAndQuery::try_from(path).map_err(|_| "path")?);
-    Uri::from_parts(parts).map_err(|_| "URI")
+fn failed(message: String) -> Failure {
+    Failure::new(ErrorKind::Expectation, message)
+}
+
+/// Returns the `:authority` and the `:path` of a request, or the name of the one that is invalid.
+fn target(authority: &str, path: &str) -> Result<(Authority, PathAndQuery), &'static str> {
+    let authority = Authority::try_from(authority).map_err(|_| "host")?;
+    Ok((authority, PathAndQuery::try_from(path).map_err(|_| "path")?))
+}
+
+/// Whether a header may have this generated value: visible characters of ASCII, blanks and tabs.
+fn is_value(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'\t' | b' '..=b'~'))
 }

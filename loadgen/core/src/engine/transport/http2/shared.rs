@@ -1,180 +1,240 @@
-//! Connections that users share. A task of its own drives each connection.
+//! A connection that users share. A task of its own drives it.
 
+use std::collections::VecDeque;
 use std::future::Future;
 use std::mem;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
 use bytes::Bytes;
-use h2::client::SendRequest;
-use tokio::sync;
-use tokio::task::JoinSet;
 
 use super::exchange::{Exchange, Response};
-use super::failure::failure;
-use super::opening::{self, Connection, Http2, MOST_REQUESTS, Opened};
-use super::request::Rendered;
-use super::wire::Line;
-use crate::engine::transport::dialer::{Dialer, Sessions};
+use super::hpack::Head;
+use super::session::{Piece, Session, Sink, Token};
+use super::wire::{Guarded, Wire};
+use crate::engine::transport::fields::Fields;
 use crate::engine::transport::stream::Stream;
 use crate::engine::transport::{Failure, Keep};
 use crate::scenario::Step;
 
-/// The connections of a process.
-pub(super) struct Pool {
-    /// Number of connections that the plan needs.
-    connections: u32,
-    /// Largest number of users of a connection; `None` for no limit.
-    streams: Option<u32>,
-    slots: Mutex<Vec<Arc<Slot>>>,
-    /// The tasks that drive connections. They end with the pool.
-    drivers: Mutex<JoinSet<()>>,
-}
-
-/// The place of one connection, which is opened again when it breaks.
-pub(super) struct Slot {
-    /// Number of the connection within the process.
-    pub(super) number: u32,
-    state: sync::Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    /// The last connection; `None` before the first.
-    client: Option<Client>,
-    /// Reason why the last attempt failed.
-    failure: Option<Failure>,
-    sessions: Sessions,
-}
-
-/// Connection that a slot gives to a user.
-pub(super) enum Access {
-    Shared(Client),
-    /// The server has chosen HTTP/1.1, where each user has a connection.
-    Http1(Stream),
-}
-
-/// One user's access to a connection.
-#[derive(Clone)]
-pub(super) struct Client {
-    sender: SendRequest<Bytes>,
-    line: Arc<Line>,
-    usage: Arc<Usage>,
-}
-
-/// How much a connection was used, by all its users.
-#[derive(Default)]
-struct Usage {
-    requests: AtomicU32,
+/// A connection of several users.
+pub(super) struct Shared {
+    state: Mutex<State>,
+    /// Whether a response has come over this connection.
     has_answered: AtomicBool,
 }
 
-impl Pool {
-    /// Creates a pool without open connections. Users beyond `streams` for each of the `connections`
-    /// get further connections.
-    pub(super) fn new(connections: u32, streams: Option<u32>) -> Self {
-        let connections = connections.max(1);
-        Self { connections, streams, slots: Mutex::default(), drivers: Mutex::default() }
-    }
-
-    /// Returns the place of the connection of the user with the number `local` in this process.
-    pub(super) fn slot(&self, local: u32) -> Arc<Slot> {
-        let number = match self.streams {
-            Some(streams) if local / streams >= self.connections => local / streams,
-            _ => local % self.connections,
-        };
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
-        while slots.len() <= number as usize {
-            let number = u32::try_from(slots.len()).unwrap_or(u32::MAX);
-            slots.push(Arc::new(Slot { number, state: sync::Mutex::default() }));
-        }
-        slots[number as usize].clone()
-    }
-
-    /// Starts a task that drives a connection until it is closed.
-    fn drive(&self, connection: Connection) {
-        let mut drivers = self.drivers.lock().unwrap_or_else(PoisonError::into_inner);
-        while drivers.try_join_next().is_some() {}
-        drivers.spawn(Driver { connection, has_yielded: false });
-    }
+struct State {
+    session: Session,
+    inboxes: Inboxes,
+    /// Wakes the task that drives the connection; `None` before it has run.
+    driver: Option<Waker>,
 }
 
-impl Slot {
-    /// Returns a client of the open connection. Opens the connection first if there is none, for the user
-    /// with this global number; users who wait for that meanwhile share its result.
-    pub(super) async fn client(
-        &self,
-        pool: &Pool,
-        dialer: &Dialer,
-        user: u32,
-    ) -> Result<Access, Failure> {
-        let has_waited = self.state.try_lock().is_err();
-        let mut state = self.state.lock().await;
-        if let Some(client) = &mut state.client
-            && client.is_open()
-        {
-            return Ok(Access::Shared(client.clone()));
-        }
-        // Another user's attempt was under way when this user came, and has failed since.
-        match state.failure.take() {
-            Some(failure) if has_waited => return Err(state.failure.insert(failure).clone()),
-            _ => {}
-        }
-        match opening::open(dialer, user, &mut state.sessions).await {
-            Ok(Opened::Http2(opened)) => {
-                let Http2 { connection, sender, line } = *opened;
-                pool.drive(connection);
-                let client = Client { sender, line, usage: Arc::default() };
-                Ok(Access::Shared(state.client.insert(client).clone()))
-            }
-            Ok(Opened::Http1(stream)) => Ok(Access::Http1(stream)),
-            Err(failure) => Err(state.failure.insert(failure).clone()),
-        }
+/// What has come for the requests in flight and was not read.
+#[derive(Default)]
+struct Inboxes {
+    /// In the order of the tokens.
+    open: VecDeque<Inbox>,
+    /// Buffers of former requests, to be used again.
+    spare: Vec<Came>,
+}
+
+struct Inbox {
+    token: Token,
+    came: Came,
+    /// Wakes the user.
+    user: Option<Waker>,
+}
+
+/// What has come of a response, until its user reads it.
+#[derive(Default)]
+struct Came {
+    status: Option<u16>,
+    fields: Fields,
+    data: Vec<u8>,
+    trailers: Fields,
+    end: Option<Result<(), Failure>>,
+}
+
+/// One user's access to a connection.
+pub(super) struct Client {
+    shared: Arc<Shared>,
+    /// What has come for the user, and was just taken from its inbox. The buffers are used again.
+    came: Came,
+}
+
+/// Drives a connection. When woken, lets the other tasks of the thread run first, so that the requests
+/// of all users who were answered together leave together, in one system call.
+pub(super) struct Driver {
+    wire: Wire,
+    shared: Arc<Shared>,
+    has_yielded: bool,
+}
+
+impl Shared {
+    /// Returns the connection over `stream`, and the task that drives it.
+    pub(super) fn new(stream: Stream) -> (Arc<Self>, Driver) {
+        let (session, inboxes) = (Session::new(), Inboxes::default());
+        let state = Mutex::new(State { session, inboxes, driver: None });
+        let shared = Arc::new(Self { state, has_answered: AtomicBool::new(false) });
+        let driver = Driver { wire: Wire::new(stream), shared: shared.clone(), has_yielded: false };
+        (shared, driver)
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another request may begin.
+    pub(super) fn is_open(&self) -> bool {
+        self.state().session.is_open()
     }
 }
 
 impl Client {
-    /// Whether the connection is neither closed nor about to be, and stream numbers are left.
-    pub(super) fn is_open(&mut self) -> bool {
-        let ready = self.sender.poll_ready(&mut Context::from_waker(Waker::noop()));
-        let requests = self.usage.requests.load(Ordering::Relaxed);
-        matches!(ready, Poll::Ready(Ok(()))) && requests < MOST_REQUESTS
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared, came: Came::default() }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.shared.is_open()
     }
 
     /// Whether this is the first response over the connection.
     pub(super) fn is_first(&self) -> bool {
         // Read first, so that users rarely write to what they share.
-        let answered = &self.usage.has_answered;
+        let answered = &self.shared.has_answered;
         !answered.load(Ordering::Relaxed) && !answered.swap(true, Ordering::Relaxed)
     }
 
-    /// Queues a request.
-    pub(super) fn begin(&mut self, request: Rendered, least: Keep) -> Result<Exchange, Failure> {
-        self.usage.requests.fetch_add(1, Ordering::Relaxed);
-        let begun = Exchange::begin(&mut self.sender, request, least);
-        begun.map_err(|e| failure(&e, &self.line))
+    /// Begins a request, which the task of the connection sends.
+    pub(super) fn begin(
+        &mut self,
+        head: Head<'_>,
+        body: Bytes,
+        least: Keep,
+    ) -> Result<Exchange, Failure> {
+        let mut state = self.shared.state();
+        let token = state.session.begin(head, body)?;
+        state.inboxes.begin(token);
+        state.wake_driver();
+        Ok(Exchange::new(token, least))
     }
 
-    /// Reads as much of the response to `step` as has arrived.
+    /// Reads as much of the response to `step` as has come.
     pub(super) fn poll(
-        &self,
+        &mut self,
         exchange: &mut Exchange,
         step: &Step,
         response: &mut Response,
         context: &mut Context<'_>,
     ) -> Poll<Result<(), Failure>> {
-        let done = exchange.poll(step, response, context);
-        done.map_err(|broken| broken.failure(&self.line))
+        self.collect(exchange.token, context.waker());
+        self.came.read(exchange, step, response);
+        exchange.poll(response)
+    }
+
+    /// Takes what has come for a request from its inbox. If this is not all, `user` is woken for the rest.
+    fn collect(&mut self, token: Token, user: &Waker) {
+        let mut state = self.shared.state();
+        let Some(index) = state.inboxes.find(token) else { return };
+        let inbox = &mut state.inboxes.open[index];
+        mem::swap(&mut self.came, &mut inbox.came);
+        if self.came.end.is_some() {
+            state.inboxes.remove(index);
+        } else if !inbox.user.as_ref().is_some_and(|other| other.will_wake(user)) {
+            inbox.user = Some(user.clone());
+        }
+        if !self.came.data.is_empty() {
+            state.session.release(token, self.came.data.len());
+            if state.session.has_output() {
+                state.wake_driver();
+            }
+        }
+    }
+
+    /// Tells the server that a response is no longer awaited.
+    pub(super) fn abandon(&mut self, exchange: &Exchange) {
+        let mut state = self.shared.state();
+        state.session.abandon(exchange.token);
+        if let Some(index) = state.inboxes.find(exchange.token) {
+            state.inboxes.remove(index);
+        }
+        state.wake_driver();
     }
 }
 
-/// Drives a connection. When woken, lets the other tasks of the thread run first, so that the requests
-/// of all users who were answered together leave together, in one system call.
-struct Driver {
-    connection: Connection,
-    has_yielded: bool,
+impl State {
+    fn wake_driver(&self) {
+        self.driver.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl Inboxes {
+    fn begin(&mut self, token: Token) {
+        let came = self.spare.pop().unwrap_or_default();
+        self.open.push_back(Inbox { token, came, user: None });
+    }
+
+    fn remove(&mut self, index: usize) {
+        let removed = self.open.remove(index);
+        self.spare.extend(removed.map(|inbox| inbox.came.emptied()));
+    }
+
+    fn find(&self, token: Token) -> Option<usize> {
+        self.open.binary_search_by_key(&token, |inbox| inbox.token).ok()
+    }
+}
+
+impl Sink for Inboxes {
+    const READS: bool = false;
+
+    fn take(&mut self, token: Token, piece: Piece<'_>) {
+        let Some(index) = self.find(token) else { return };
+        let Inbox { came, user, .. } = &mut self.open[index];
+        match piece {
+            Piece::Head(status, fields) => {
+                came.status = Some(status);
+                mem::swap(&mut came.fields, fields);
+            }
+            Piece::Data(bytes) => came.data.extend_from_slice(bytes),
+            Piece::Trailers(fields) => mem::swap(&mut came.trailers, fields),
+            Piece::End(how) => came.end = Some(how),
+        }
+        user.iter().for_each(Waker::wake_by_ref);
+    }
+}
+
+impl Came {
+    /// Hands over what has come, and is empty afterwards.
+    fn read(&mut self, exchange: &mut Exchange, step: &Step, response: &mut Response) {
+        if let Some(status) = self.status.take() {
+            exchange.take(step, response, Piece::Head(status, &mut self.fields));
+        }
+        if !self.data.is_empty() {
+            exchange.take(step, response, Piece::Data(&self.data));
+            self.data.clear();
+        }
+        if self.trailers.len() > 0 {
+            exchange.take(step, response, Piece::Trailers(&mut self.trailers));
+            self.trailers.clear();
+        }
+        if let Some(how) = self.end.take() {
+            exchange.take(step, response, Piece::End(how));
+        }
+    }
+
+    /// Forgets what has come, but keeps the buffers.
+    fn emptied(mut self) -> Self {
+        (self.status, self.end) = (None, None);
+        self.fields.clear();
+        self.data.clear();
+        self.trailers.clear();
+        self
+    }
 }
 
 impl Future for Driver {
@@ -186,7 +246,24 @@ impl Future for Driver {
             return Poll::Pending;
         }
         self.has_yielded = false;
-        // Users learn from their streams why the connection was closed.
-        Pin::new(&mut self.connection).poll(context).map(drop)
+        let Self { wire, shared, .. } = &mut *self;
+        let mut state = shared.state();
+        if !state.driver.as_ref().is_some_and(|driver| driver.will_wake(context.waker())) {
+            state.driver = Some(context.waker().clone());
+        }
+        drop(state);
+        wire.drive(&mut Locked(shared), context)
+    }
+}
+
+/// The session of a connection that is locked only while it is looked at.
+struct Locked<'a>(&'a Shared);
+
+impl Guarded for Locked<'_> {
+    type Sink = Inboxes;
+
+    fn with<T>(&mut self, work: impl FnOnce(&mut Session, &mut Inboxes) -> T) -> T {
+        let State { session, inboxes, .. } = &mut *self.0.state();
+        work(session, inboxes)
     }
 }

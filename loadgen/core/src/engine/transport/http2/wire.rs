@@ -1,188 +1,149 @@
-//! The stream under an HTTP/2 connection.
+//! Sends and receives the bytes of a connection.
 
-use std::io::{self, IoSlice};
+use std::io;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::session::{Session, Sink};
+use crate::engine::transport::http1::Scratch;
+use crate::engine::transport::stream::Stream;
 use crate::engine::transport::{Failure, tls};
+use crate::measure::ErrorKind;
 
-/// First bytes of a response in HTTP/1. No HTTP/2 server begins with them: as the head of a frame, they
-/// would announce more than any client allows.
-const HTTP1: &[u8] = b"HTTP/";
-
-/// Number of bytes after which a task that reads lets other tasks run, and its own timeout. h2 handles
-/// all that has arrived at once, which a server that floods may prolong for ever. Tokio looks at timers
-/// only after 61 turns of tasks.
+/// Number of bytes after which a task that reads lets other tasks run, and its own timeout: a server that
+/// floods may have more to read for ever. Tokio looks at timers only after 61 turns of tasks.
 const MOST_AT_ONCE: usize = 64 << 10;
 
-/// State shared by a connection's owner and the connection's stream.
-#[derive(Debug, Default)]
-pub(super) struct Line {
-    /// The task to wake when the stream is ready; `None` wakes the task that polls the stream.
-    owner: Mutex<Option<Waker>>,
-    begun: AtomicU8,
-    /// Reason why TLS ended the connection. h2 tells it only as text.
-    fault: OnceLock<Failure>,
+/// Number of bytes of answers that the server has not read, beyond which nothing more is read from it: a
+/// server that asks much and reads nothing could fill the memory with them.
+const MOST_ANSWERS: usize = 1 << 20;
+
+/// The session of a connection, and the receiver of what comes. Neither is held while the system sends
+/// or receives.
+pub(super) trait Guarded {
+    type Sink: Sink;
+
+    fn with<T>(&mut self, work: impl FnOnce(&mut Session, &mut Self::Sink) -> T) -> T;
 }
 
-/// Values of `Line::begun`: the first bytes that a server has sent.
-mod begun {
-    pub(super) const NOTHING: u8 = 0;
-    pub(super) const FRAMES: u8 = 1;
-    pub(super) const HTTP1: u8 = 2;
-}
-
-impl Line {
-    /// Sets the task to wake when the stream is ready.
-    pub(super) fn wake(&self, waker: &Waker) {
-        let mut owner = self.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        if !owner.as_ref().is_some_and(|owner| owner.will_wake(waker)) {
-            *owner = Some(waker.clone());
-        }
-    }
-
-    /// Whether the server has sent nothing at all.
-    pub(super) fn is_silent(&self) -> bool {
-        self.begun.load(Ordering::Relaxed) == begun::NOTHING
-    }
-
-    /// Whether the server's first bytes are a response in HTTP/1.
-    pub(super) fn is_http1(&self) -> bool {
-        self.begun.load(Ordering::Relaxed) == begun::HTTP1
-    }
-
-    /// Returns the reason why TLS ended the connection; `None` if it did not.
-    pub(super) fn fault(&self) -> Option<&Failure> {
-        self.fault.get()
-    }
-
-    fn has_read(&self, bytes: &[u8]) {
-        if !bytes.is_empty() && self.is_silent() {
-            let length = bytes.len().min(HTTP1.len());
-            let is_http1 = bytes[..length] == HTTP1[..length];
-            self.begun
-                .store(if is_http1 { begun::HTTP1 } else { begun::FRAMES }, Ordering::Relaxed);
-        }
-    }
-}
-
-/// A stream that wakes the owner of its connection. h2 wakes the task that polled the connection also
-/// for each request that the same task sends, which would poll that task once more for nothing. Such an
-/// owner therefore polls h2 with a waker that does nothing, and is woken only by the stream.
-pub(super) struct Wire<S> {
-    stream: S,
-    line: Arc<Line>,
+/// A connection's stream of bytes.
+pub(super) struct Wire {
+    stream: Stream,
+    /// Bytes that are being sent, and how many of them are.
+    sending: Vec<u8>,
+    sent: usize,
+    /// Whether TLS may hold back what was sent.
+    is_unflushed: bool,
     /// Number of bytes read since the task last let others run.
     read_at_once: usize,
-    /// Whether the server takes no more bytes. What it has sent may nevertheless be read, and tells why:
-    /// h2 would read nothing more after an error of a write.
+    /// Whether all that has come was read.
+    is_read_out: bool,
+    /// Whether the server takes no more bytes. What it has sent may nevertheless be read, and tells why.
     is_deaf: bool,
 }
 
-impl<S> Wire<S> {
-    pub(super) fn new(stream: S, line: Arc<Line>) -> Self {
-        Self { stream, line, read_at_once: 0, is_deaf: false }
+impl Wire {
+    pub(super) fn new(stream: Stream) -> Self {
+        let sending = Vec::new();
+        Self {
+            stream,
+            sending,
+            sent: 0,
+            is_unflushed: false,
+            read_at_once: 0,
+            is_read_out: false,
+            is_deaf: false,
+        }
     }
-}
 
-impl<S: Unpin> Wire<S> {
-    /// Polls the stream on behalf of the owner, if there is one.
-    fn poll<T>(
+    /// Whether all that had come was read when the connection was driven last.
+    pub(super) fn is_read_out(&self) -> bool {
+        self.is_read_out
+    }
+
+    /// Sends and receives as much as possible without waiting. Ready if nothing more can come.
+    pub(super) fn drive(
         &mut self,
+        guarded: &mut impl Guarded,
         context: &mut Context<'_>,
-        poll: impl FnOnce(Pin<&mut S>, &mut Context<'_>) -> Poll<T>,
-    ) -> Poll<T> {
-        let owner = self.line.owner.lock().unwrap_or_else(PoisonError::into_inner);
-        let waker = owner.as_ref().unwrap_or(context.waker());
-        poll(Pin::new(&mut self.stream), &mut Context::from_waker(waker))
-    }
-}
-
-impl<S> Wire<S> {
-    /// Turns an error of a write into the success `all`, and remembers that the server is deaf.
-    fn heard<T>(&mut self, written: Poll<io::Result<T>>, all: T) -> Poll<io::Result<T>> {
-        match written {
-            Poll::Ready(Err(_)) => {
-                self.is_deaf = true;
-                Poll::Ready(Ok(all))
+    ) -> Poll<()> {
+        self.is_read_out = false;
+        loop {
+            self.send(guarded, context);
+            let (is_over, answers) =
+                guarded.with(|session, _| (session.is_over(), session.answers()));
+            if is_over {
+                return Poll::Ready(());
             }
-            other => other,
-        }
-    }
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Wire<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        if self.read_at_once >= MOST_AT_ONCE {
-            self.read_at_once = 0;
-            return self.poll(context, |_, context| {
+            if answers > MOST_ANSWERS {
+                return Poll::Pending;
+            }
+            if self.read_at_once >= MOST_AT_ONCE {
+                self.read_at_once = 0;
                 context.waker().wake_by_ref();
-                Poll::Pending
-            });
+                return Poll::Pending;
+            }
+            if self.receive(guarded, context).is_pending() {
+                (self.read_at_once, self.is_read_out) = (0, true);
+                return Poll::Pending;
+            }
         }
-        let before = buffer.filled().len();
-        let read = self.poll(context, |stream, context| stream.poll_read(context, buffer));
-        let length = buffer.filled().len() - before;
-        self.read_at_once = if read.is_pending() { 0 } else { self.read_at_once + length };
-        self.line.has_read(&buffer.filled()[before..]);
-        if let Poll::Ready(Err(error)) = &read
-            && let Some(fault) = tls::of_exchange(error)
-        {
-            let _ = self.line.fault.set(fault);
-        }
-        read
     }
-}
 
-impl<S: AsyncWrite + Unpin> AsyncWrite for Wire<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
+    /// Sends as much as the system takes.
+    fn send(&mut self, guarded: &mut impl Guarded, context: &mut Context<'_>) {
+        while !self.is_deaf {
+            if self.sent == self.sending.len() {
+                self.sent = 0;
+                guarded.with(|session, _| session.take_output(&mut self.sending));
+                if self.sending.is_empty() {
+                    break;
+                }
+            }
+            let rest = &self.sending[self.sent..];
+            match Pin::new(&mut self.stream).poll_write(context, rest) {
+                Poll::Ready(Ok(length)) => {
+                    self.sent += length;
+                    self.is_unflushed = true;
+                }
+                Poll::Ready(Err(_)) => self.is_deaf = true,
+                Poll::Pending => return,
+            }
+        }
         if self.is_deaf {
-            return Poll::Ready(Ok(bytes.len()));
+            return guarded.with(|session, _| session.take_output(&mut self.sending));
         }
-        let written = self.poll(context, |stream, context| stream.poll_write(context, bytes));
-        self.heard(written, bytes.len())
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        slices: &[IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        // The kernel takes a single piece for less in the other system call. Most requests are one.
-        if let [only] = slices {
-            return self.poll_write(context, only);
+        if self.is_unflushed {
+            match Pin::new(&mut self.stream).poll_flush(context) {
+                Poll::Ready(Ok(())) => self.is_unflushed = false,
+                Poll::Ready(Err(_)) => self.is_deaf = true,
+                Poll::Pending => {}
+            }
         }
-        let length = slices.iter().map(|slice| slice.len()).sum();
-        if self.is_deaf {
-            return Poll::Ready(Ok(length));
-        }
-        let written =
-            self.poll(context, |stream, context| stream.poll_write_vectored(context, slices));
-        self.heard(written, length)
     }
 
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let flushed = self.poll(context, |stream, context| stream.poll_flush(context));
-        self.heard(flushed, ())
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll(context, |stream, context| stream.poll_shutdown(context))
+    /// Receives what has come, up to the size of the buffer.
+    fn receive(&mut self, guarded: &mut impl Guarded, context: &mut Context<'_>) -> Poll<()> {
+        let mut scratch = Scratch::take();
+        let mut buffer = ReadBuf::new(&mut scratch);
+        let read = match Pin::new(&mut self.stream).poll_read(context, &mut buffer) {
+            Poll::Pending => return Poll::Pending,
+            Poll::Ready(read) => read,
+        };
+        let input = buffer.filled();
+        self.read_at_once += input.len();
+        guarded.with(|session, sink| match read {
+            Ok(()) if input.is_empty() => session.closed(sink),
+            Ok(()) => session.feed(input, sink),
+            // TLS was not told of the end.
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => session.closed(sink),
+            Err(error) => {
+                let broken = || Failure::new(ErrorKind::Reset, error.to_string());
+                session.broken(tls::of_exchange(&error).unwrap_or_else(broken), sink);
+            }
+        });
+        Poll::Ready(())
     }
 }

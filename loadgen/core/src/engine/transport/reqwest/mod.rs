@@ -186,7 +186,7 @@ impl<'a> Link<'a> {
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
         }
-        let form = form(response.headers(), keep);
+        let form = form(Headers::Map(response.headers()), keep);
         let mut headers = Headers::Unkept;
         if self.least == Keep::Sample || reads_headers(step) {
             self.headers = mem::take(response.headers_mut());
