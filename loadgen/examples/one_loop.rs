@@ -3,7 +3,7 @@
 //!
 //! One thread waits for a timer of the kernel, writes a request, waits for the response and reads
 //! it, in one piece: the responses of the benchmark are short. The loop checks nothing and records only
-//! latencies, which it prints as JSON:
+//! latencies, and how much later than planned requests are sent. It prints both as JSON:
 //!
 //! ```sh
 //! one_loop http://127.0.0.1:8000 CONNECTIONS REQUESTS_PER_SECOND SECONDS
@@ -16,13 +16,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("usage: one_loop URL CONNECTIONS REQUESTS_PER_SECOND SECONDS".into());
     };
     let mut open = linux::OpenLoop::new(url.trim_start_matches("http://"), connections.parse()?)?;
-    let mut latencies = open.run(rate.parse()?, seconds.parse()?)?;
-    latencies.sort_unstable();
-    let us = |share: f64| {
-        let at = (latencies.len() as f64 * share) as usize;
-        latencies.get(at).map(|latency| latency.as_micros())
-    };
-    let shown = serde_json::json!({ "latency_us": { "p50": us(0.50), "p99": us(0.99) } });
+    let [latencies, delays] = open.run(rate.parse()?, seconds.parse()?)?.map(|mut times| {
+        times.sort_unstable();
+        let us = |share: f64| {
+            let at = (times.len() as f64 * share) as usize;
+            times.get(at).map(|time| time.as_micros())
+        };
+        serde_json::json!({ "p50": us(0.50), "p99": us(0.99) })
+    });
+    let shown = serde_json::json!({ "latency_us": latencies, "delay_us": delays });
     #[expect(clippy::print_stdout, reason = "the reader is a script that reads all")]
     {
         println!("{shown:#}");
@@ -77,14 +79,15 @@ mod linux {
             Ok(Self { poll, timer, connections, idle })
         }
 
-        /// Sends `rate` requests per second at even distances, and returns their latencies, from
-        /// the planned time of each request.
-        pub fn run(&mut self, rate: f64, seconds: f64) -> io::Result<Vec<Duration>> {
+        /// Sends `rate` requests per second at even distances. Returns their latencies, from the planned
+        /// time of each request, and how much later than planned they were sent.
+        pub fn run(&mut self, rate: f64, seconds: f64) -> io::Result<[Vec<Duration>; 2]> {
             let total = (rate * seconds) as u32;
             let gap = Duration::from_secs_f64(1.0 / rate);
             let start = Instant::now();
             let mut planned = vec![start; self.connections.len()];
             let mut latencies = Vec::with_capacity(total as usize);
+            let mut delays = Vec::with_capacity(total as usize);
             let (mut sent, mut events, mut response) = (0, Vec::with_capacity(64), [0; 4096]);
             // Number of requests sent when the timer was set for the next one.
             let mut set_for = None;
@@ -92,6 +95,7 @@ mod linux {
                 while sent < total && start + gap * sent <= Instant::now() {
                     let Some(index) = self.idle.pop() else { break };
                     planned[index] = start + gap * sent;
+                    delays.push(planned[index].elapsed());
                     self.connections[index].write_all(REQUEST)?;
                     sent += 1;
                 }
@@ -118,7 +122,7 @@ mod linux {
                     }
                 }
             }
-            Ok(latencies)
+            Ok([latencies, delays])
         }
 
         fn wake_in(&self, wait: Duration) -> io::Result<()> {
