@@ -120,7 +120,7 @@ fn a_request_over_http_2_allocates_nothing() {
         let each = per_request_to(
             &server.url(),
             &format!(
-                "get = \"/\"\nheaders = {{ x-name = \"{{{{ name }}}}\" }}\n\
+                "get = \"/items/{{{{ int 1 1000 }}}}\"\nheaders = {{ x-name = \"{{{{ name }}}}\" }}\n\
                  expect = {{ status = 200, body = \"hello\" }}\n[http]\nversion = \"2\"{keys}"
             ),
         );

@@ -204,7 +204,8 @@ impl<'a> User<'a> {
         }
         if iteration.begun.is_none() || planned.is_some() {
             // No step had its condition. A user that began again at once would take a whole CPU.
-            let went_on = self.alarm.sleep_until(self.now + IDLE).await;
+            let idle = self.alarm.sleep_until(self.now + IDLE);
+            let went_on = self.link.tended(idle).await;
             self.now = Instant::now();
             return went_on && !gate.is_closed(self.now);
         }

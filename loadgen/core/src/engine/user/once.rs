@@ -49,7 +49,8 @@ impl User<'_> {
                 return false;
             }
             let again = self.now + AGAIN;
-            if !self.alarm.sleep_until(gate.end().map_or(again, |end| end.min(again))).await {
+            let again = gate.end().map_or(again, |end| end.min(again));
+            if !self.link.tended(self.alarm.sleep_until(again)).await {
                 return false;
             }
             self.now = Instant::now();
@@ -90,7 +91,7 @@ impl User<'_> {
     /// process. Cuts off a request at the time limit; the remaining steps then count as cancelled.
     pub(super) async fn stop(&mut self, steps: Range<usize>) {
         let shared = self.shared;
-        shared.iterating.wait().await;
+        self.link.tended(shared.iterating.wait()).await;
         self.now = Instant::now();
         self.alarm.grant(self.now + GRACE);
         self.data.set_iteration(STOP);

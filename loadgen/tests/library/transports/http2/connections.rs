@@ -3,6 +3,8 @@
 use std::thread;
 use std::time::Duration;
 
+use loadgen::measure::ErrorKind;
+
 use super::peer::{ACK, END_STREAM, MAX_CONCURRENT_STREAMS, NO_ERROR, OK, PING, Server};
 use super::run::{one_user, run};
 
@@ -36,6 +38,47 @@ async fn a_connection_that_the_server_ended_costs_no_request() {
         assert_eq!((came.answered(), came.errors()), (8, vec![]), "{:?}", came.counts.examples);
         assert_eq!((server.requests(), server.connections()), (8, 8));
     }
+}
+
+/// Each request has a connection of its own, also after one that was never answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_for_one_request_is_used_once() {
+    let server = Server::start(&[], |peer, number| {
+        let stream = peer.request()?;
+        if number != 1 {
+            peer.answer(stream)?;
+        }
+        peer.outlast()
+    });
+    let http = "version = \"2\", connection = \"per-request\"";
+    let step = "get = \"/\"\ntimeout = \"200ms\"";
+    let came = run(&server.url(), http, "users = 1, iterations = 4", step).await;
+    assert_eq!((came.answered(), came.errors()), (3, vec![(ErrorKind::Timeout, 1)]));
+    assert_eq!((server.requests(), server.connections()), (4, 4));
+}
+
+/// The server ends the connection while a user waits for a slower one, before the stop steps.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_ended_before_the_stop_steps_costs_no_request() {
+    let server = Server::start(&[], |peer, number| {
+        if number == 1 {
+            loop {
+                let stream = peer.request()?;
+                thread::sleep(Duration::from_millis(500));
+                peer.answer(stream)?;
+            }
+        }
+        let stream = peer.request()?;
+        peer.answer(stream)?;
+        thread::sleep(Duration::from_millis(20));
+        peer.half_close()
+    });
+    let steps = "get = \"/\"\n[[step]]\nget = \"/stop\"\nwhen = \"stop\"";
+    let load = "users = 2, iterations_per_user = 1";
+    let came = run(&server.url(), "version = \"2\"", load, steps).await;
+    // Stop steps are counted apart. One of them took a third connection.
+    assert_eq!((came.answered(), came.errors()), (2, vec![]), "{:?}", came.counts.examples);
+    assert_eq!((server.requests(), server.connections()), (4, 3));
 }
 
 /// A server that closes connections whose PINGs stay unanswered, as some do with idle clients.
@@ -75,7 +118,7 @@ async fn a_request_after_an_unexpected_response_uses_the_same_connection() {
         }
     });
     let came = one_user(&server.url(), 3).await;
-    assert_eq!(came.errors(), [(loadgen::measure::ErrorKind::Status, 3)]);
+    assert_eq!(came.errors(), [(ErrorKind::Status, 3)]);
     assert_eq!(server.connections(), 1);
 }
 

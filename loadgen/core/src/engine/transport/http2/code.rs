@@ -78,6 +78,11 @@ impl Breach {
     }
 }
 
+/// Returns a breach that has no code of its own.
+pub(super) fn breach<T>(what: &'static str) -> Result<T, Breach> {
+    Err(Breach::of_protocol(what))
+}
+
 /// The server ends one stream.
 pub(super) fn reset(code: Code) -> Failure {
     Failure::new(ErrorKind::Reset, format!("the server sent RST_STREAM: {code}"))

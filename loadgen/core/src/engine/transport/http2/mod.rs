@@ -1,5 +1,13 @@
 //! The `http2` transport: one connection per user, or connections that users share (RFC 9113).
+//!
+//! A [`Link`] sends the requests of a user, which [`request`] makes, and keeps the response ([`exchange`]).
+//! Its connection is the user's [`own`], or one of a [`pool`] that users share ([`shared`]). Both let [`wire`]
+//! send and receive, and a [`session`] understand what has come: the protocol, without input and output. The
+//! session reads and writes frames ([`frame`]) and header sections ([`hpack`]), whose fields it [`checks`], and
+//! names what servers do wrong ([`code`]). If the server has chosen HTTP/1.1, the requests of a user take the
+//! [`fallback`].
 
+mod checks;
 mod code;
 mod exchange;
 mod fallback;
@@ -9,7 +17,6 @@ mod link;
 mod own;
 mod pool;
 mod request;
-mod section;
 mod session;
 mod shared;
 mod wire;

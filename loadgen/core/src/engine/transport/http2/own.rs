@@ -42,14 +42,14 @@ impl Own {
         wire.drive(&mut Both { session, sink }, context)
     }
 
-    /// Answers what the server has sent while no request was in flight: PING, SETTINGS, GOAWAY. From
+    /// Reads what the server has sent while no request was in flight, and answers it: PING, SETTINGS. From
     /// then on, further frames wake the task of `context`. Returns whether requests may still be sent.
     pub(super) fn tend(&mut self, context: &mut Context<'_>) -> bool {
         self.is_fresh = false;
         self.drive_for(Nobody, context).is_pending() && self.session.is_open()
     }
 
-    /// Whether requests may be sent, after what has come since the last one was understood. Does not look
+    /// Reads what has come since the last request, and returns whether another may be sent. Does not look
     /// again at a connection that has just been read to the end.
     pub(super) fn is_quiet(&mut self) -> bool {
         (self.is_fresh || self.drive().is_pending()) && self.session.is_open()
@@ -76,7 +76,7 @@ impl Own {
     ) -> Poll<Result<(), Failure>> {
         let _ = self.drive_for(Reader { exchange, step, response }, context);
         let polled = exchange.poll(response);
-        self.is_fresh = polled.is_ready() && self.wire.is_read_out();
+        self.is_fresh = matches!(polled, Poll::Ready(Ok(()))) && self.wire.is_read_out();
         polled
     }
 

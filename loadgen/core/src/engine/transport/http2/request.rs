@@ -12,14 +12,14 @@ use crate::engine::grpc::{self, Call};
 use crate::engine::transport::fields::Fields;
 use crate::engine::transport::{Failure, step_request};
 use crate::measure::ErrorKind;
-use crate::scenario::{Action, Body, Data, Method, Protos, Step, Template};
+use crate::scenario::{Action, Body, Data, Method, Protos, RenderError, Step, Template};
 
 /// A step's request.
 pub(super) struct Message {
     method: Method,
     scheme: &'static str,
-    target: Target,
-    has_constant_host: bool,
+    authority: Text,
+    path: Text,
     /// The headers that are the same each time.
     headers: Vec<(HeaderName, HeaderValue)>,
     /// The headers with generated values.
@@ -31,10 +31,10 @@ pub(super) struct Message {
     constant: Option<Fields>,
 }
 
-/// The `:authority` and `:path` of a request.
-enum Target {
-    Constant { authority: Authority, path: PathAndQuery },
-    Generated { authority: Template, path: Template },
+/// A field's value.
+enum Text {
+    Constant(String),
+    Generated(Template),
 }
 
 /// The body of a request.
@@ -97,31 +97,31 @@ impl Message {
             let timeout = HeaderValue::from_str(&grpc::timeout(step.timeout));
             headers.extend(timeout.map(|timeout| (grpc::TIMEOUT, timeout)));
         }
+        let invalid = |what: &str| wrong(&format!("an invalid {what}"));
+        let authority = match authority.as_constant() {
+            Some(text) if Authority::try_from(text).is_err() => return Err(invalid("host")),
+            Some(text) => Text::Constant(text.to_owned()),
+            None => Text::Generated(authority),
+        };
         let path = step_request::path(step, url).revealed();
-        let has_constant_host = authority.as_constant().is_some();
-        let target = match (authority.as_constant(), path.as_constant()) {
-            (Some(host), Some(path)) => {
-                let parsed = target(host, path);
-                let (authority, path) =
-                    parsed.map_err(|what| wrong(&format!("an invalid {what}")))?;
-                Target::Constant { authority, path }
+        let path = match path.as_constant() {
+            Some(text) => {
+                let path = PathAndQuery::try_from(text).map_err(|_| invalid("path"))?;
+                Text::Constant(path.as_str().to_owned())
             }
-            _ => Target::Generated { authority, path },
+            None => Text::Generated(path),
         };
         let (method, constant) = (step.method.clone(), None);
         let scheme = if url.scheme() == "https" { "https" } else { "http" };
-        let mut message = Self {
-            method,
-            scheme,
-            target,
-            has_constant_host,
-            headers,
-            generated,
-            content,
-            call,
-            constant,
-        };
-        message.constant = message.constant_fields();
+        let mut message =
+            Self { method, scheme, authority, path, headers, generated, content, call, constant };
+        if message.is_constant() {
+            let (mut data, mut rendered) = (Data::new(0, 0), Rendered::default());
+            // Constant texts need no data, and cannot fail to render.
+            if message.render_fields(&mut data, &mut rendered).is_ok() {
+                message.constant = Some(rendered.fields);
+            }
+        }
         Ok(message)
     }
 
@@ -130,54 +130,51 @@ impl Message {
         self.call.as_ref()
     }
 
-    /// Returns the fields of each request; `None` if they differ.
-    fn constant_fields(&self) -> Option<Fields> {
-        let Target::Constant { authority, path } = &self.target else { return None };
+    /// Whether the fields of all requests are the same.
+    fn is_constant(&self) -> bool {
         let has_length = matches!(self.content, Content::Generated(_)) && self.call.is_none();
-        let mut fields = Fields::default();
-        self.push_constant(authority, path, &mut fields);
-        (self.generated.is_empty() && !has_length).then_some(fields)
+        let parts = [&self.authority, &self.path];
+        parts.iter().all(|text| matches!(text, Text::Constant(_)))
+            && self.generated.is_empty()
+            && !has_length
     }
 
-    /// Adds the fields before the generated headers.
-    fn push_constant(&self, authority: &Authority, path: &PathAndQuery, fields: &mut Fields) {
+    /// Renders the fields, without the length of a generated body.
+    fn render_fields(&self, data: &mut Data, rendered: &mut Rendered) -> Result<(), Failure> {
+        let Rendered { fields, text, .. } = rendered;
+        fields.clear();
         fields.push(b":method", self.method.name().as_bytes());
         fields.push(b":scheme", self.scheme.as_bytes());
-        fields.push(b":authority", authority.as_str().as_bytes());
-        fields.push(b":path", path.as_str().as_bytes());
+        let authority = self.authority.render(data, text)?;
+        if matches!(self.authority, Text::Generated(_)) && Authority::try_from(authority).is_err() {
+            return Err(invalid("host"));
+        }
+        fields.push(b":authority", authority.as_bytes());
+        let path = self.path.render(data, text)?;
+        if !is_path(path) {
+            return Err(invalid("path"));
+        }
+        fields.push(b":path", path.as_bytes());
         for (name, value) in &self.headers {
             fields.push(name.as_str().as_bytes(), value.as_bytes());
         }
+        for (name, value) in &self.generated {
+            text.clear();
+            value.render(data, text)?;
+            if !is_value(text) {
+                return Err(invalid(&format!("value of `{name}`")));
+            }
+            fields.push(name.as_str().as_bytes(), text.as_bytes());
+        }
+        Ok(())
     }
 
     /// Renders the next request.
     pub(super) fn render(&self, data: &mut Data, rendered: &mut Rendered) -> Result<(), Failure> {
-        let Rendered { fields, body, text } = rendered;
         if self.constant.is_none() {
-            fields.clear();
-            match &self.target {
-                Target::Constant { authority, path } => self.push_constant(authority, path, fields),
-                Target::Generated { authority, path } => {
-                    text.clear();
-                    authority.render(data, text)?;
-                    let end = text.len();
-                    path.render(data, text)?;
-                    let (authority, path) = text.split_at(end);
-                    let (authority, path) = target(authority, path)
-                        .map_err(|what| failed(format!("the request has an invalid {what}")))?;
-                    self.push_constant(&authority, &path, fields);
-                }
-            }
-            for (name, value) in &self.generated {
-                text.clear();
-                value.render(data, text)?;
-                if !is_value(text) {
-                    return Err(failed(format!("the request has an invalid value of `{name}`")));
-                }
-                fields.push(name.as_str().as_bytes(), text.as_bytes());
-            }
+            self.render_fields(data, rendered)?;
         }
-        *body = match &self.content {
+        rendered.body = match &self.content {
             Content::None => Bytes::new(),
             Content::Constant(bytes) => bytes.clone(),
             Content::Generated(body) => {
@@ -186,7 +183,7 @@ impl Message {
                     Some(call) => call.request(&body).map_err(failed)?,
                     None => {
                         let length = HeaderValue::from(body.len());
-                        fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
+                        rendered.fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
                         body
                     }
                 }
@@ -198,15 +195,29 @@ impl Message {
     /// Returns the header section of the request that was rendered last, with these fields if they are not
     /// the same each time. `index` is that of the step.
     pub(super) fn head<'a>(&'a self, rendered: &'a Fields, index: usize) -> Head<'a> {
-        let constant = match self.has_constant_host {
-            // The fields that `push_constant` adds. The path among them is never added to a table.
-            true => 4 + self.headers.len(),
+        let constant = match self.authority {
+            // All before the generated headers. The path among them is never added to a table.
+            Text::Constant(_) => 4 + self.headers.len(),
             // Those before the host.
-            false => 2,
+            Text::Generated(_) => 2,
         };
         match &self.constant {
             Some(fields) => Head { fields, constant, step: Some(index) },
             None => Head { fields: rendered, constant, step: None },
+        }
+    }
+}
+
+impl Text {
+    /// Returns the value for the next request. `text` is a buffer.
+    fn render<'a>(&'a self, data: &mut Data, text: &'a mut String) -> Result<&'a str, RenderError> {
+        match self {
+            Self::Constant(constant) => Ok(constant),
+            Self::Generated(template) => {
+                text.clear();
+                template.render(data, text)?;
+                Ok(text)
+            }
         }
     }
 }
@@ -234,10 +245,13 @@ fn failed(message: String) -> Failure {
     Failure::new(ErrorKind::Expectation, message)
 }
 
-/// Returns the `:authority` and the `:path` of a request, or the name of the one that is invalid.
-fn target(authority: &str, path: &str) -> Result<(Authority, PathAndQuery), &'static str> {
-    let authority = Authority::try_from(authority).map_err(|_| "host")?;
-    Ok((authority, PathAndQuery::try_from(path).map_err(|_| "path")?))
+fn invalid(what: &str) -> Failure {
+    failed(format!("the request has an invalid {what}"))
+}
+
+/// Whether `:path` may have this value: visible characters of ASCII, without a fragment.
+fn is_path(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b'!'..=b'~') && byte != b'#')
 }
 
 /// Whether a header may have this generated value: visible characters of ASCII, blanks and tabs.

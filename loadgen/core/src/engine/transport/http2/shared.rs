@@ -209,7 +209,7 @@ impl Sink for Inboxes {
 }
 
 impl Came {
-    /// Hands over what has come, and is empty afterwards.
+    /// Hands over what has come, and has nothing more to hand over.
     fn read(&mut self, exchange: &mut Exchange, step: &Step, response: &mut Response) {
         if let Some(status) = self.status.take() {
             exchange.take(step, response, Piece::Head(status, &mut self.fields));

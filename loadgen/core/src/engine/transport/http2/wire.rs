@@ -16,7 +16,7 @@ use crate::measure::ErrorKind;
 /// floods may have more to read for ever. Tokio looks at timers only after 61 turns of tasks.
 const MOST_AT_ONCE: usize = 64 << 10;
 
-/// Number of bytes of answers that the server has not read, beyond which nothing more is read from it: a
+/// Number of bytes of answers and resets that the server has not read, beyond which nothing more is read from it: a
 /// server that asks much and reads nothing could fill the memory with them.
 const MOST_ANSWERS: usize = 1 << 20;
 

@@ -11,7 +11,7 @@ pub(in crate::engine::transport::http2) struct Decoder {
     longest: usize,
 }
 
-/// The bytes of a header section are none. What follows on the connection cannot be understood any more.
+/// The bytes are no header section. What follows on the connection cannot be understood any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::engine::transport::http2) struct Malformed;
 

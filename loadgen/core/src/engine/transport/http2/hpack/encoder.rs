@@ -35,18 +35,18 @@ const NOT_ADDED: [&[u8]; 10] = [
 pub(in crate::engine::transport::http2) struct Encoder {
     table: Table,
     /// Number of changes of the table.
-    changes: u32,
+    changes: u64,
     /// Smallest and last limit of the table since the last section; `None` without a change.
     resized: Option<(usize, usize)>,
     /// The last section of each step whose requests are all the same.
-    last: Vec<Section>,
+    last: Vec<Compressed>,
 }
 
 /// A compressed header section.
 #[derive(Clone, Default)]
-struct Section {
+struct Compressed {
     /// Number of changes of the table before the section; `None` if there is no section.
-    changes: Option<u32>,
+    changes: Option<u64>,
     bytes: Vec<u8>,
 }
 
@@ -77,7 +77,7 @@ impl Encoder {
             });
         }
         let Some(step) = head.step else { return self.fields(head, to) };
-        if let Some(Section { changes: Some(changes), bytes }) = self.last.get(step)
+        if let Some(Compressed { changes: Some(changes), bytes }) = self.last.get(step)
             && *changes == self.changes
         {
             return to.extend_from_slice(bytes);
@@ -85,7 +85,7 @@ impl Encoder {
         let (start, changes) = (to.len(), self.changes);
         self.fields(head, to);
         if self.last.len() <= step {
-            self.last.resize(step + 1, Section::default());
+            self.last.resize(step + 1, Compressed::default());
         }
         let last = &mut self.last[step];
         last.changes = (changes == self.changes).then_some(changes);

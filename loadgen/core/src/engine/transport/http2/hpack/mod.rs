@@ -1,5 +1,5 @@
 //! Compresses and decompresses header sections (HPACK, RFC 7541). A decoder and an encoder belong to one
-//! connection: what they send and receive refers to what came before.
+//! connection: what they encode and decode refers to what came before.
 
 mod decoder;
 mod encoder;

@@ -1,18 +1,13 @@
 //! Understands the frames that control a connection.
 
 use super::{Piece, Session, Sink};
-use crate::engine::transport::http2::code::{self, Breach, Code};
+use crate::engine::transport::http2::code::{self, Breach, Code, breach};
 use crate::engine::transport::http2::frame::{
     self, FrameHead, LARGEST_WINDOW, flag, kind, setting,
 };
 
 const TOO_LARGE: Breach =
     Breach::new(Code::FLOW_CONTROL_ERROR, "a window of more than 2^31 - 1 bytes");
-
-/// Returns a breach of the protocol.
-fn breach<T>(what: &'static str) -> Result<T, Breach> {
-    Err(Breach::of_protocol(what))
-}
 
 impl Session {
     pub(super) fn settings(&mut self, head: FrameHead, payload: &[u8]) -> Result<(), Breach> {

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::{Piece, Session, Sink, Token};
 use crate::engine::transport::Failure;
 use crate::engine::transport::fields::Fields;
-use crate::engine::transport::http2::frame::kind;
+use crate::engine::transport::http2::frame::{self, kind, setting};
 use crate::engine::transport::http2::hpack::Head;
 
 /// What has come for a request.
@@ -105,20 +105,25 @@ pub fn http2_foreign(data: &[u8]) {
     let read = |pieces: &mut dyn Iterator<Item = &[u8]>| {
         let mut session = Session::new();
         session.take_output(&mut Vec::new());
+        let mut sink = Later { all: All::default(), unread: Vec::new() };
+        if says & 8 != 0 {
+            // Perhaps with a limit of one stream, so that the other requests wait.
+            let limit = [0, setting::MAX_CONCURRENT_STREAMS as u8, 0, 0, 0, 1];
+            let mut settings = Vec::new();
+            let payload = if *size & 1 == 0 { &[][..] } else { &limit };
+            frame::write(kind::SETTINGS, 0, 0, payload, &mut settings);
+            session.feed(&settings, &mut sink);
+        }
         for request in 0..says % 4 {
             let method = if request == 2 { "HEAD" } else { "POST" };
             // The session is open.
             let token = begin(&mut session, method, if request == 1 { &[7; 70_000] } else { b"" });
             assert_eq!(token, Ok(request.into()));
         }
-        if says & 4 != 0 {
-            session.abandon((says >> 5).into());
-        }
+        let abandoned = (says & 4 != 0).then_some(Token::from(says >> 5 & 3));
+        abandoned.iter().for_each(|token| session.abandon(*token));
         let before = session.out.len();
-        let settings: &[u8] =
-            if says & 8 != 0 { &[0, 0, 0, kind::SETTINGS, 0, 0, 0, 0, 0] } else { &[] };
-        let mut sink = Later { all: All::default(), unread: Vec::new() };
-        for piece in [settings].into_iter().chain(pieces) {
+        for piece in pieces {
             if says & 128 != 0 {
                 session.feed(piece, &mut sink.all);
                 continue;
@@ -133,10 +138,19 @@ pub fn http2_foreign(data: &[u8]) {
         if says & 16 != 0 {
             session.closed(&mut sink.all);
         }
-        (sink.all, sent, [session.is_open(), session.is_over()])
+        let Later { all: All(mut came), .. } = sink;
+        came.resize((says % 4).into(), Came::default());
+        for (token, came) in (0..).zip(&came) {
+            if abandoned == Some(token) {
+                assert_eq!(*came, Came::default());
+            } else if session.is_over() {
+                assert!(came.end.is_some(), "a request without an end");
+            }
+        }
+        (came, sent, [session.is_open(), session.is_over()])
     };
     let whole = read(&mut [frames].into_iter());
-    let bodies: usize = whole.0.0.iter().map(|came| came.body.len()).sum();
+    let bodies: usize = whole.0.iter().map(|came| came.body.len()).sum();
     assert!(bodies <= frames.len());
     let (first, rest) = frames.split_at(usize::from(*first).min(frames.len()));
     let split = read(&mut [first].into_iter().chain(rest.chunks(1 + usize::from(*size))));

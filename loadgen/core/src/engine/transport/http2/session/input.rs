@@ -3,7 +3,7 @@
 use std::mem;
 
 use super::{Piece, Session, Sink};
-use crate::engine::transport::http2::code::{Breach, Code};
+use crate::engine::transport::http2::code::{Breach, Code, breach};
 use crate::engine::transport::http2::frame::{self, FrameHead, HEAD, LONGEST_PAYLOAD, flag, kind};
 
 /// First bytes of a response in HTTP/1. No HTTP/2 server begins with them: as the head of a frame, they
@@ -109,14 +109,14 @@ impl Session {
                 return Err(Breach::HTTP1);
             }
             if head.kind != kind::SETTINGS || head.has(flag::ACK) {
-                return Err(Breach::of_protocol("the first frame has no settings"));
+                return breach("the first frame has no settings");
             }
         }
         if head.length > LONGEST_PAYLOAD {
             return Err(TOO_LONG);
         }
         if self.input.section.is_some() && head.kind != kind::CONTINUATION {
-            return Err(Breach::of_protocol("another frame inside a header section"));
+            return breach("another frame inside a header section");
         }
         if is_passing(head.kind) {
             return self.begin_passing(head, input, sink);
@@ -127,13 +127,13 @@ impl Session {
             kind::HEADERS => self.headers(head, payload, sink)?,
             kind::CONTINUATION => self.continuation(head, payload, sink)?,
             kind::PRIORITY if head.stream == 0 => {
-                return Err(Breach::of_protocol("PRIORITY without a stream"));
+                return breach("PRIORITY without a stream");
             }
             kind::PRIORITY => {}
             kind::RST_STREAM => self.reset_by_server(head, payload, sink)?,
             kind::SETTINGS => self.settings(head, payload)?,
             kind::PUSH_PROMISE => {
-                return Err(Breach::of_protocol("PUSH_PROMISE, which loadgen has forbidden"));
+                return breach("PUSH_PROMISE, which loadgen has forbidden");
             }
             kind::PING => self.ping(head, payload)?,
             kind::GOAWAY => self.go_away(head, payload, sink)?,
@@ -152,19 +152,16 @@ impl Session {
         let mut passing = Passing { stream: None, is_last: false, left: head.length, padding: 0 };
         let mut begun = HEAD;
         if head.kind == kind::DATA {
-            if head.has(flag::PADDED) && head.length > 0 {
+            if head.has(flag::PADDED) {
+                let left = head.length.checked_sub(1).ok_or(frame::BAD_PADDING)?;
                 let Some(padding) = input.get(HEAD) else { return Ok(0) };
-                passing.padding = usize::from(*padding);
                 begun += 1;
+                passing.padding = usize::from(*padding);
+                passing.left = left.checked_sub(passing.padding).ok_or(frame::BAD_PADDING)?;
             }
-            let unpadded = head.length.checked_sub(passing.padding + begun - HEAD);
-            passing.left = unpadded
-                .filter(|_| !head.has(flag::PADDED) || head.length > 0)
-                .ok_or(frame::BAD_PADDING)?;
             (passing.stream, passing.is_last) = (Some(head.stream), head.has(flag::END_STREAM));
             self.data(head, passing.left, sink)?;
         }
-        self.input.has_begun = true;
         self.input.passing = Some(passing);
         Ok(begun)
     }

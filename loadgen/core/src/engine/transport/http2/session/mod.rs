@@ -17,7 +17,7 @@ use bytes::Bytes;
 
 use self::input::Input;
 use self::streams::{Announced, Stream, Streams, Waiting};
-use self::window::Window;
+use self::window::ReceiveWindow;
 use super::code::{Breach, Code};
 use super::frame::{self, FIRST_WINDOW, LONGEST_PAYLOAD, flag, kind, setting};
 use super::hpack::{Decoder, Encoder, Head};
@@ -72,7 +72,7 @@ pub(super) trait Sink {
 pub(super) struct Session {
     /// Bytes to be sent.
     out: Vec<u8>,
-    /// Number of bytes among them that answer frames of the server.
+    /// Number of bytes among them that answer frames of the server, or reset streams.
     answers: usize,
     input: Input,
     encoder: Encoder,
@@ -89,7 +89,7 @@ pub(super) struct Session {
     /// Number of body bytes that the server accepts.
     send_window: i64,
     /// Number of body bytes that the server may send.
-    receive_window: Window,
+    receive_window: ReceiveWindow,
     /// Number of requests that were begun.
     requests: Token,
     /// Why no further request may begin, though the last ones may end; `None` if one may.
@@ -123,7 +123,7 @@ impl Session {
             has_settings: false,
             first_window: FIRST_WINDOW.into(),
             send_window: FIRST_WINDOW.into(),
-            receive_window: Window::new(CONNECTION_WINDOW),
+            receive_window: ReceiveWindow::new(CONNECTION_WINDOW),
             requests: 0,
             going_away: None,
             over: None,
@@ -165,7 +165,7 @@ impl Session {
         frame::end_section(start, id, &mut self.out);
         let is_head = head.fields.iter().next().is_some_and(|(_, method)| method == b"HEAD");
         let send_window = self.first_window;
-        let receive_window = Window::new(STREAM_WINDOW);
+        let receive_window = ReceiveWindow::new(STREAM_WINDOW);
         self.streams.sending += usize::from(!body.is_empty());
         self.streams.open.push_back(Stream {
             token,
@@ -203,7 +203,7 @@ impl Session {
     fn reset(&mut self, index: usize, code: Code) -> Option<Stream> {
         let stream = self.streams.remove(index)?;
         self.answer(kind::RST_STREAM, 0, stream.id, &code.0.to_be_bytes());
-        self.streams.abandon(stream.id);
+        self.streams.expect_late(stream.id);
         Some(stream)
     }
 
@@ -220,12 +220,12 @@ impl Session {
         !self.out.is_empty()
     }
 
-    /// Number of bytes to be sent that answer frames of the server.
+    /// Number of bytes to be sent that answer frames of the server, or reset streams.
     pub(super) fn answers(&self) -> usize {
         self.answers
     }
 
-    /// Adds a frame that answers one of the server.
+    /// Adds a frame that answers one of the server, or resets a stream.
     fn answer(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         frame::write(kind, flags, stream, payload, &mut self.out);
         self.answers += frame::HEAD + payload.len();
@@ -239,16 +239,17 @@ impl Session {
         mem::swap(&mut self.out, sent);
     }
 
-    /// Adds frames of bodies to the output, a frame of each stream in turn, as the server's windows allow.
+    /// Adds frames of bodies to the output, those of the oldest requests first, as the server's windows allow.
     fn add_bodies(&mut self) {
-        let mut progress = self.streams.sending > 0;
-        while progress {
-            progress = false;
-            for stream in &mut self.streams.open {
+        if self.streams.sending == 0 {
+            return;
+        }
+        for stream in &mut self.streams.open {
+            while self.out.len() < OUTPUT {
                 let window = self.send_window.min(stream.send_window).min(LONGEST_PAYLOAD as i64);
                 let length = stream.body.len().min(usize::try_from(window).unwrap_or(0));
-                if length == 0 || self.out.len() >= OUTPUT {
-                    continue;
+                if length == 0 {
+                    break;
                 }
                 let part = stream.body.split_to(length);
                 let is_last = stream.body.is_empty();
@@ -258,7 +259,6 @@ impl Session {
                 stream.send_window -= length as i64;
                 self.send_window -= length as i64;
                 self.streams.sending -= usize::from(is_last);
-                progress = true;
             }
         }
     }

@@ -6,9 +6,9 @@ use super::input::Section;
 use super::streams::{Announced, Stream};
 use super::{LONGEST_SECTION, Piece, Session, Sink};
 use crate::engine::transport::fields::Fields;
-use crate::engine::transport::http2::code::{self, Breach, Code};
+use crate::engine::transport::http2::checks;
+use crate::engine::transport::http2::code::{self, Breach, Code, breach};
 use crate::engine::transport::http2::frame::{self, FrameHead, flag, kind};
-use crate::engine::transport::http2::section;
 
 /// Largest number of frames of a header section. Servers need 26 for the longest.
 const MOST_CONTINUATIONS: usize = 1_024;
@@ -24,7 +24,7 @@ impl Session {
         const OVERRUN: Breach =
             Breach::new(Code::FLOW_CONTROL_ERROR, "more bytes than a window allows");
         if self.streams.is_idle(head.stream) {
-            return Err(Breach::of_protocol("DATA on a stream that loadgen has not opened"));
+            return breach("DATA on a stream that loadgen has not opened");
         }
         // No longer than a frame.
         let all = head.length as u32;
@@ -50,12 +50,12 @@ impl Session {
         Ok(())
     }
 
-    /// Ignores a frame that comes after the end of its stream. Tells the server once, unless the server
-    /// may have sent the frame before it knew of the end.
+    /// Ignores a frame that comes after the end of its stream. Tells the server, unless the server may have
+    /// sent the frame before it knew of the end.
     fn refuse_late(&mut self, id: u32) {
         if !self.streams.may_be_late(id) {
             self.answer(kind::RST_STREAM, 0, id, &Code::STREAM_CLOSED.0.to_be_bytes());
-            self.streams.abandon(id);
+            self.streams.expect_late(id);
         }
     }
 
@@ -81,11 +81,13 @@ impl Session {
                     true => drop(self.streams.remove(index)),
                     false => drop(self.reset(index, Code::CANCEL)),
                 }
+                self.streams.forget(id);
                 sink.take(token, Piece::End(Ok(())));
                 return self.admit();
             }
         };
         self.refuse_stream(index, Breach::of_protocol(what), sink);
+        self.streams.forget(id);
     }
 
     pub(super) fn headers(
@@ -95,7 +97,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<(), Breach> {
         if self.streams.is_idle(head.stream) {
-            return Err(Breach::of_protocol("HEADERS on a stream that loadgen has not opened"));
+            return breach("HEADERS on a stream that loadgen has not opened");
         }
         let mut part = frame::without_padding(head, payload).ok_or(frame::BAD_PADDING)?;
         if head.has(flag::PRIORITY) {
@@ -172,22 +174,22 @@ impl Session {
         is_last: bool,
         fields: &mut Fields,
         sink: &mut impl Sink,
-    ) -> Result<(), section::Wrong> {
+    ) -> Result<(), checks::Wrong> {
         let stream = &mut self.streams.open[index];
         if stream.has_head {
             if !is_last {
                 return Err("a second header section inside a response");
             }
-            section::check_trailers(fields)?;
+            checks::check_trailers(fields)?;
             sink.take(stream.token, Piece::Trailers(fields));
             return Ok(());
         }
-        let status = section::status(fields)?;
+        let status = checks::status(fields)?;
         // Something like "103 Early Hints": the response follows.
         if status < 200 {
             return Ok(());
         }
-        let announced = section::content_length(fields)?;
+        let announced = checks::content_length(fields)?;
         stream.announced = match announced {
             _ if stream.is_head || matches!(status, 204 | 304) => Announced::Nothing,
             Some(length) => Announced::Length(length),
@@ -205,7 +207,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<(), Breach> {
         if self.streams.is_idle(head.stream) {
-            return Err(Breach::of_protocol("RST_STREAM on a stream that loadgen has not opened"));
+            return breach("RST_STREAM on a stream that loadgen has not opened");
         }
         let code = frame::only_number(payload).ok_or(frame::BAD_LENGTH)?;
         self.streams.forget(head.stream);

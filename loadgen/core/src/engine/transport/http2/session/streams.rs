@@ -5,14 +5,14 @@ use std::collections::{BTreeSet, VecDeque};
 use bytes::Bytes;
 
 use super::Token;
-use super::window::Window;
+use super::window::ReceiveWindow;
 use crate::engine::transport::fields::Fields;
-use crate::engine::transport::http2::code::Breach;
+use crate::engine::transport::http2::code::{Breach, breach};
 use crate::engine::transport::http2::frame;
 use crate::engine::transport::http2::hpack::Head;
 
-/// Number of abandoned requests of which late frames are told from frames that break the protocol.
-const ABANDONED: usize = 1 << 16;
+/// Largest number of reset streams that are remembered, so that their late frames are ignored.
+const MOST_LATE: usize = 1 << 16;
 
 /// The streams of a connection.
 #[derive(Default)]
@@ -26,9 +26,9 @@ pub(super) struct Streams {
     /// Number of streams that were opened.
     opened: u32,
     /// Streams that were reset, and for which frames may still come.
-    abandoned: BTreeSet<u32>,
-    /// The last stream that was removed from `abandoned` to limit its size.
-    forgotten: u32,
+    late: BTreeSet<u32>,
+    /// Up to this stream, no longer known whether frames may still come.
+    unknown_up_to: u32,
     /// The last stream that the server answers; `None` if it answers all.
     last: Option<u32>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Stream {
     /// Number of body bytes that the server accepts.
     pub(super) send_window: i64,
     /// Number of body bytes that the server may send before they are read.
-    pub(super) receive_window: Window,
+    pub(super) receive_window: ReceiveWindow,
     /// The part of the request's body that is not yet sent.
     pub(super) body: Bytes,
 }
@@ -106,25 +106,26 @@ impl Streams {
     }
 
     /// Notes that a stream was reset: frames that the server has sent before it knew are ignored.
-    pub(super) fn abandon(&mut self, id: u32) {
-        self.abandoned.insert(id);
-        if self.abandoned.len() > ABANDONED {
-            self.forgotten = self.abandoned.pop_first().unwrap_or(self.forgotten);
+    pub(super) fn expect_late(&mut self, id: u32) {
+        self.late.insert(id);
+        if self.late.len() > MOST_LATE {
+            let first = self.late.pop_first().unwrap_or(0);
+            self.unknown_up_to = self.unknown_up_to.max(first);
         }
     }
 
     /// Notes that no frame comes for a stream any more.
     pub(super) fn forget(&mut self, id: u32) {
-        if !self.abandoned.is_empty() {
-            self.abandoned.remove(&id);
+        if !self.late.is_empty() {
+            self.late.remove(&id);
         }
     }
 
     /// Whether frames may still come for a stream that is not open.
     pub(super) fn may_be_late(&self, id: u32) -> bool {
-        id <= self.forgotten
+        id <= self.unknown_up_to
             || self.last.is_some_and(|last| id > last)
-            || self.abandoned.contains(&id)
+            || self.late.contains(&id)
     }
 
     /// Removes the requests that the server does not answer, if `last` is the last stream that it does. Returns
@@ -149,15 +150,14 @@ impl Streams {
 impl Stream {
     /// Counts the part of the body that comes next.
     pub(super) fn expect(&mut self, length: usize) -> Result<(), Breach> {
-        let wrong = |what| Err(Breach::of_protocol(what));
         let length = length as u64;
         match self.announced {
-            _ if !self.has_head => return wrong("a body without a head"),
+            _ if !self.has_head => return breach("a body without a head"),
             Announced::Length(left) if length > left => {
-                return wrong("the body is longer than its content-length");
+                return breach("the body is longer than its content-length");
             }
             Announced::Nothing if length > 0 => {
-                return wrong("a body, though the method or the status has none");
+                return breach("a body, though the method or the status has none");
             }
             Announced::Length(left) => self.announced = Announced::Length(left - length),
             Announced::Any | Announced::Nothing => {}

@@ -120,6 +120,15 @@ fn a_request_waits_while_the_server_allows_no_further_stream() {
     assert_eq!(peer.kinds(), [(kind::HEADERS, 7)]);
     peer.send(kind::SETTINGS, 0, 0, &more);
     assert_eq!(peer.kinds(), [(kind::SETTINGS, 0), (kind::HEADERS, 9)]);
+    // A lower limit ends nothing, and counts from then on. The table of the headers is gone.
+    peer.send(kind::SETTINGS, 0, 0, &[0, 3, 0, 0, 0, 1, 0, 1, 0, 0, 0, 0]);
+    peer.begin("GET", b"");
+    assert_eq!(peer.kinds(), [(kind::SETTINGS, 0)]);
+    peer.answer(7);
+    assert!(peer.kinds().is_empty());
+    peer.answer(9);
+    let (head, block) = peer.sent().remove(0);
+    assert_eq!((head.kind, head.stream, block[0]), (kind::HEADERS, 11, 0x20));
 }
 
 #[test]
@@ -214,6 +223,83 @@ fn late_frames_of_an_abandoned_request_are_ignored() {
     peer.send(kind::DATA, 0, 3, b"after the end");
     assert_eq!(peer.kinds(), [(kind::RST_STREAM, 1), (kind::RST_STREAM, 3)]);
     assert!(peer.session.is_open());
+}
+
+#[test]
+fn the_window_of_the_connection_is_opened_again_also_for_abandoned_requests() {
+    let mut peer = Peer::new(&[]);
+    peer.session.receive_window = ReceiveWindow::new(100_000);
+    (0..3).for_each(|token| assert_eq!(peer.begin("GET", b""), token));
+    peer.session.abandon(0);
+    peer.sent();
+    peer.headers(3, 0, OK);
+    for _ in 0..100 {
+        peer.send(kind::DATA, 0, 1, &[0; 1_000]);
+        peer.send(kind::DATA, flag::PADDED, 3, &[&[99][..], &[0; 900], &[0; 99]].concat());
+    }
+    let sent = peer.sent();
+    let opened = sent.iter().filter(|(head, _)| head.stream == 0);
+    let opened: u32 = opened.filter_map(|(_, payload)| frame::number(payload)).sum();
+    assert!((175_001..=200_000).contains(&opened), "{opened}");
+    assert_eq!((peer.came(0), peer.came(1).body.len()), (Came::default(), 90_000));
+    // A window that the server was not told of.
+    peer.session.receive_window = ReceiveWindow::new(1_000);
+    peer.send(kind::DATA, 0, 3, &[0; 1_001]);
+    assert!(peer.failed(2).contains("FLOW_CONTROL_ERROR"), "{}", peer.failed(2));
+}
+
+#[test]
+fn a_second_goaway_says_where_the_server_really_ends() {
+    let mut peer = Peer::new(&[]);
+    peer.begin("GET", b"");
+    peer.begin("GET", b"");
+    peer.send(kind::GOAWAY, 0, 0, b"\x7f\xff\xff\xff\0\0\0\0");
+    assert_eq!((peer.end(0), peer.end(1), peer.session.is_open()), (None, None, false));
+    peer.send(kind::GOAWAY, 0, 0, b"\0\0\0\x01\0\0\0\0");
+    assert_eq!(peer.failed(1), "the server sent GOAWAY: NO_ERROR");
+    peer.answer(1);
+    assert_eq!((peer.end(0), peer.session.is_over()), (Some(Ok(())), true));
+}
+
+/// The reason that a server gives is not hidden by the end of the connection that follows.
+#[test]
+fn the_reason_of_goaway_is_kept() {
+    let mut peer = Peer::new(&[]);
+    peer.begin("GET", b"");
+    peer.send(kind::GOAWAY, 0, 0, b"\0\0\0\x01\0\0\0\x0bcalm");
+    let reset = Failure::new(ErrorKind::Reset, "Connection reset by peer");
+    peer.session.broken(reset, &mut peer.all);
+    assert_eq!(peer.failed(0), "the server sent GOAWAY: ENHANCE_YOUR_CALM (calm)");
+}
+
+/// Only so many reset streams are remembered. Of older ones, late frames are ignored without a word.
+#[test]
+fn late_frames_of_very_many_abandoned_requests_are_ignored() {
+    let mut peer = Peer::new(&[]);
+    for token in 0..70_000 {
+        assert_eq!(peer.begin("GET", b""), token);
+        peer.session.abandon(token);
+    }
+    peer.sent();
+    for stream in [1, 9, 139_999] {
+        peer.headers(stream, 0, OK);
+        peer.send(kind::DATA, flag::END_STREAM, stream, b"late");
+    }
+    assert!(peer.kinds().is_empty() && peer.session.is_open());
+}
+
+/// The wire stops to read before the answers fill the memory.
+#[test]
+fn answers_are_counted_until_they_are_sent() {
+    let mut peer = Peer::new(&[]);
+    peer.begin("POST", &[7; 9_000]);
+    assert_eq!(peer.session.answers(), 0);
+    peer.send(kind::PING, 0, 0, &[1; 8]);
+    peer.send(kind::SETTINGS, 0, 0, &[]);
+    peer.session.abandon(0);
+    assert_eq!(peer.session.answers(), 17 + 9 + 13);
+    peer.sent();
+    assert_eq!(peer.session.answers(), 0);
 }
 
 /// Sends each of these frames to a client with one request in flight. Returns the failure of the request.

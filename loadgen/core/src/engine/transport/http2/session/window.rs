@@ -1,14 +1,14 @@
 //! How much a server may send.
 
 /// The number of body bytes that a server may send before it is told of more.
-pub(super) struct Window {
+pub(super) struct ReceiveWindow {
     size: u32,
     left: i64,
     /// Number of bytes that came since the server was told, and for which there is room again.
     released: u32,
 }
 
-impl Window {
+impl ReceiveWindow {
     pub(super) fn new(size: u32) -> Self {
         Self { size, left: size.into(), released: 0 }
     }

@@ -1,4 +1,4 @@
-//! Checks the header sections of a response (RFC 9113, sections 8.2 and 8.3.2).
+//! Checks the fields of a response (RFC 9113, sections 8.2 and 8.3.2).
 
 use crate::engine::transport::fields::Fields;
 
