@@ -7,6 +7,7 @@ mod addresses;
 mod ahead;
 mod answer;
 mod connections;
+mod content_length;
 mod dialer;
 mod failure;
 mod fields;

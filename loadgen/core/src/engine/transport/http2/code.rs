@@ -48,7 +48,7 @@ impl Display for Code {
     }
 }
 
-/// What a server does that HTTP/2 forbids: the code that tells the server, and the words for people.
+/// Violation of HTTP/2 by the server: the error code to send, and a description for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Breach {
     pub(super) code: Code,

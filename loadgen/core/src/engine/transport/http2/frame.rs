@@ -15,7 +15,7 @@ pub(super) const HEAD: usize = 9;
 /// Longest payload that a server may send, and that every server accepts.
 pub(super) const LONGEST_PAYLOAD: usize = 16_384;
 
-/// What a client sends first (RFC 9113, section 3.4).
+/// The first bytes that a client sends (RFC 9113, section 3.4).
 pub(super) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Largest size of a window.
@@ -57,7 +57,7 @@ pub(super) mod setting {
     pub(in super::super) const MAX_HEADER_LIST_SIZE: u16 = 6;
 }
 
-/// What comes before a frame's payload.
+/// The head of a frame: the nine bytes before its payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FrameHead {
     /// Number of bytes of the payload.

@@ -33,7 +33,7 @@ struct State {
     driver: Option<Waker>,
 }
 
-/// What has come for the requests in flight and was not read.
+/// The unread parts of the responses to requests in flight.
 #[derive(Default)]
 struct Inboxes {
     /// In the order of the tokens.
@@ -49,7 +49,7 @@ struct Inbox {
     user: Option<Waker>,
 }
 
-/// What has come of a response, until its user reads it.
+/// The unread part of a response.
 #[derive(Default)]
 struct Came {
     status: Option<u16>,
@@ -62,7 +62,7 @@ struct Came {
 /// One user's access to a connection.
 pub(super) struct Client {
     shared: Arc<Shared>,
-    /// What has come for the user, and was just taken from its inbox. The buffers are used again.
+    /// The part of the response that was just taken from the user's inbox. The buffers are used again.
     came: Came,
 }
 

@@ -10,6 +10,7 @@ use std::mem::MaybeUninit;
 use httparse::{Header, ParserConfig, Response, Status};
 
 use crate::engine::content_encoding::is_encoded;
+use crate::engine::transport::content_length::ContentLength;
 
 /// Maximum number of headers in a response; hyper has the same limit.
 pub const MOST_HEADERS: usize = 100;
@@ -112,9 +113,7 @@ fn fault(error: httparse::Error) -> &'static str {
 struct Fields {
     closes: bool,
     keeps_alive: bool,
-    /// Value of `content-length`; `None` without this header, and `Some(None)`
-    /// if the value is malformed or contradictory.
-    length: Option<Option<u64>>,
+    length: ContentLength,
     /// Whether `chunked` is the last transfer coding; `None` without a `transfer-encoding` header.
     chunked: Option<bool>,
     encoded: bool,
@@ -128,12 +127,7 @@ impl Fields {
                 fields.closes |= has_token(value, b"close");
                 fields.keeps_alive |= has_token(value, b"keep-alive");
             } else if name.eq_ignore_ascii_case("content-length") {
-                for part in list(value) {
-                    // The same length may be given more than once.
-                    let length = decimal(part);
-                    let agrees = fields.length.is_none_or(|before| before == length);
-                    fields.length = Some(if agrees { length } else { None });
-                }
+                fields.length.read(value);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
                 let last = list(value).last().unwrap_or_default();
                 fields.chunked = Some(last.eq_ignore_ascii_case(b"chunked"));
@@ -149,9 +143,11 @@ impl Fields {
             _ if no_body || matches!(status, 100..=199 | 204 | 304) => Ok(Framing::Sized(0)),
             (Some(_), _) if minor == 0 => Err("the response is HTTP/1.0 with a transfer-encoding"),
             (Some(true), _) => Ok(Framing::Chunked),
-            (Some(false), _) | (None, None) => Ok(Framing::UntilClose),
-            (None, Some(Some(length))) => Ok(Framing::Sized(length)),
-            (None, Some(None)) => Err("the content-length of the response is malformed"),
+            (Some(false), _) | (None, ContentLength::Unknown) => Ok(Framing::UntilClose),
+            (None, ContentLength::Bytes(length)) => Ok(Framing::Sized(length)),
+            (None, ContentLength::Malformed) => {
+                Err("the content-length of the response is malformed")
+            }
         }
     }
 
@@ -168,18 +164,6 @@ fn has_token(value: &[u8], token: &[u8]) -> bool {
 
 fn list(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|b| *b == b',').map(<[u8]>::trim_ascii)
-}
-
-/// Parses a number that consists of digits alone, without sign or space (RFC 9110, section 8.6).
-/// Returns `None` for any other text, and for a number beyond `u64`.
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, digit| match digit {
-        b'0'..=b'9' => number.checked_mul(10)?.checked_add(u64::from(digit - b'0')),
-        _ => None,
-    })
 }
 
 #[cfg(test)]

@@ -228,15 +228,15 @@ mod tests {
         proptest::collection::vec((section, 0..10_usize, any::<bool>()), 1..5)
     }
 
-    /// What a connection sends next: a request of a step, after a change of the table's limit, if any.
+    /// The requests of a connection: their steps, and the new limit of the table before each, if any.
     fn sent() -> impl Strategy<Value = Vec<(usize, Option<usize>)>> {
         let limit = prop_oneof![9 => Just(None), 1 => (0..6_000_usize).prop_map(Some)];
         proptest::collection::vec((any::<usize>(), limit), 0..60)
     }
 
     proptest! {
-        /// What the encoder sends is what the decoder of the same connection reads, whether the section
-        /// was compressed for this request or for one before it.
+        /// The decoder of a connection reads the section that the encoder was given, whether the section was
+        /// compressed for this request or for one before it.
         #[test]
         fn every_section_comes_back(steps in steps(), sent in sent()) {
             let (mut encoder, mut decoder) = (Encoder::new(), Decoder::new(1 << 20));

@@ -21,9 +21,9 @@ impl Session {
         if head.has(flag::ACK) {
             return Ok(());
         }
-        if !self.has_settings {
+        if !self.input.has_begun() {
             // No limit, unless the server sets one.
-            (self.has_settings, self.most_streams) = (true, usize::MAX);
+            self.most_streams = usize::MAX;
         }
         for [a, b, value @ ..] in settings {
             self.set(u16::from_be_bytes([*a, *b]), u32::from_be_bytes(*value))?;

@@ -8,7 +8,7 @@ use crate::engine::transport::fields::Fields;
 use crate::engine::transport::http2::frame::{self, kind, setting};
 use crate::engine::transport::http2::hpack::Head;
 
-/// What has come for a request.
+/// A response, as far as it has come.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Came {
     pub(super) status: Option<u16>,
@@ -18,7 +18,7 @@ pub(super) struct Came {
     pub(super) end: Option<Result<(), Failure>>,
 }
 
-/// Collects what has come for each request, in their order.
+/// Collects the responses, in the order of their requests.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct All(pub(super) Vec<Came>);
 

@@ -13,7 +13,7 @@ const HTTP1: &[u8] = b"HTTP/";
 /// How far the bytes that have come are understood.
 #[derive(Default)]
 pub(super) struct Input {
-    /// Whether a frame has come.
+    /// Whether a frame has come and was understood. The first one has the server's settings.
     has_begun: bool,
     /// The beginning of a frame whose rest is still to come.
     partial: Vec<u8>,
@@ -122,7 +122,6 @@ impl Session {
             return self.begin_passing(head, input, sink);
         }
         let Some(payload) = input.get(HEAD..HEAD + head.length) else { return Ok(0) };
-        self.input.has_begun = true;
         match head.kind {
             kind::HEADERS => self.headers(head, payload, sink)?,
             kind::CONTINUATION => self.continuation(head, payload, sink)?,
@@ -139,6 +138,7 @@ impl Session {
             kind::GOAWAY => self.go_away(head, payload, sink)?,
             _ => self.window_update(head, payload, sink)?,
         }
+        self.input.has_begun = true;
         Ok(HEAD + payload.len())
     }
 

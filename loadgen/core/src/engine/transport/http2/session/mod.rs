@@ -47,7 +47,7 @@ const OUTPUT: usize = 64 << 10;
 /// Number of a request on its connection, in the order in which they began.
 pub(super) type Token = u32;
 
-/// What comes for a request.
+/// A part of a response, or its end.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
     /// Status and header fields. The receiver may take the fields, and leave others to be overwritten.
@@ -82,8 +82,6 @@ pub(super) struct Session {
     streams: Streams,
     /// Largest number of open streams.
     most_streams: usize,
-    /// Whether the server has sent its settings.
-    has_settings: bool,
     /// Size of the window with which the server lets a stream begin.
     first_window: i64,
     /// Number of body bytes that the server accepts.
@@ -120,7 +118,6 @@ impl Session {
             fields: Fields::default(),
             streams: Streams::default(),
             most_streams: STREAMS_AT_FIRST,
-            has_settings: false,
             first_window: FIRST_WINDOW.into(),
             send_window: FIRST_WINDOW.into(),
             receive_window: ReceiveWindow::new(CONNECTION_WINDOW),
@@ -163,16 +160,18 @@ impl Session {
         let start = frame::begin(kind::HEADERS, flags, id, &mut self.out);
         self.encoder.encode(head, &mut self.out);
         frame::end_section(start, id, &mut self.out);
-        let is_head = head.fields.iter().next().is_some_and(|(_, method)| method == b"HEAD");
+        let announced = match head.fields.iter().next() {
+            Some((_, b"HEAD")) => Announced::Nothing,
+            _ => Announced::Any,
+        };
         let send_window = self.first_window;
         let receive_window = ReceiveWindow::new(STREAM_WINDOW);
         self.streams.sending += usize::from(!body.is_empty());
         self.streams.open.push_back(Stream {
             token,
             id,
-            is_head,
             has_head: false,
-            announced: Announced::Any,
+            announced,
             send_window,
             receive_window,
             body,

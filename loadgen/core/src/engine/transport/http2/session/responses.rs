@@ -5,6 +5,7 @@ use std::mem;
 use super::input::Section;
 use super::streams::{Announced, Stream};
 use super::{LONGEST_SECTION, Piece, Session, Sink};
+use crate::engine::transport::content_length::ContentLength;
 use crate::engine::transport::fields::Fields;
 use crate::engine::transport::http2::checks;
 use crate::engine::transport::http2::code::{self, Breach, Code, breach};
@@ -189,11 +190,15 @@ impl Session {
         if status < 200 {
             return Ok(());
         }
-        let announced = checks::content_length(fields)?;
-        stream.announced = match announced {
-            _ if stream.is_head || matches!(status, 204 | 304) => Announced::Nothing,
-            Some(length) => Announced::Length(length),
-            None => Announced::Any,
+        let length = checks::content_length(fields);
+        if matches!(status, 204 | 304) {
+            stream.announced = Announced::Nothing;
+        }
+        stream.announced = match (stream.announced, length) {
+            (_, ContentLength::Malformed) => return Err("the content-length is malformed"),
+            (Announced::Nothing, _) => Announced::Nothing,
+            (_, ContentLength::Bytes(length)) => Announced::Length(length),
+            (_, ContentLength::Unknown) => Announced::Any,
         };
         stream.has_head = true;
         sink.take(stream.token, Piece::Head(status, fields));

@@ -38,11 +38,9 @@ pub(super) struct Stream {
     pub(super) token: Token,
     /// Number of the stream.
     pub(super) id: u32,
-    /// Whether the method is HEAD, whose response has no body.
-    pub(super) is_head: bool,
     /// Whether the head of the response has come.
     pub(super) has_head: bool,
-    /// What the head says of the body.
+    /// Length of the body, as the method and the head of the response announce it.
     pub(super) announced: Announced,
     /// Number of body bytes that the server accepts.
     pub(super) send_window: i64,
@@ -52,7 +50,7 @@ pub(super) struct Stream {
     pub(super) body: Bytes,
 }
 
-/// The body of a response, as its head announces it.
+/// Length of the body of a response.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Announced {
     /// Any number of bytes.
