@@ -14,13 +14,15 @@ def faults(tag: str, repository: str, cargo: dict[str, Any], project: dict[str, 
     """Return what is wrong, each with its remedy."""
     package = cargo["workspace"]["package"]
     version = package["version"]
-    core = cargo["workspace"]["dependencies"]["loadgen-core"]["version"]
+    crates = cargo["workspace"]["dependencies"].items()
+    needs = {name: need["version"] for name, need in crates if name.startswith("loadgen-")}
     url = f"https://github.com/{repository}"
     found = []
     if tag != f"v{version}":
         found.append(f"the tag is {tag}, but Cargo.toml has version {version}: tag v{version}, or change the version")
-    if core != f"={version}":
-        found.append(f'loadgen-core has version "{core}" in [workspace.dependencies]: write "={version}"')
+    for name, needed in needs.items():
+        if needed != f"={version}":
+            found.append(f'{name} has version "{needed}" in [workspace.dependencies]: write "={version}"')
     if project["project"]["version"] != version:
         found.append(f"pyproject.toml has version {project['project']['version']}: write {version}")
     if package.get("repository") != url:

@@ -35,7 +35,8 @@ def write(target: str, folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     written = folder / f"{name}.cdx.json"
     (CRATE / f"{name}.json").rename(written)
-    (CRATE / "core" / f"{name}.json").unlink(missing_ok=True)
+    for other in CRATE.glob(f"*/{name}.json"):
+        other.unlink()
     return written
 
 

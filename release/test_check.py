@@ -31,7 +31,7 @@ CHANGELOG = """# Changelog
 def cargo() -> dict[str, Any]:
     """Return what a Cargo.toml says of version 0.2.0."""
     package = {"version": "0.2.0", "repository": "https://github.com/o/n"}
-    return {"workspace": {"package": package, "dependencies": {"loadgen-core": {"version": "=0.2.0"}}}}
+    return {"workspace": {"package": package, "dependencies": {"loadgen-engine": {"version": "=0.2.0"}, "csv": "1"}}}
 
 
 def found(**changes: Any) -> list[str]:
@@ -66,7 +66,7 @@ def test_each_fault_has_a_remedy(changes: dict[str, Any], remedy: str) -> None:
 
 def test_the_crates_need_the_same_version() -> None:
     changed = cargo()
-    changed["workspace"]["dependencies"]["loadgen-core"]["version"] = "=0.1.0"
+    changed["workspace"]["dependencies"]["loadgen-engine"]["version"] = "=0.1.0"
     (fault,) = found(cargo=changed)
     assert 'write "=0.2.0"' in fault
 

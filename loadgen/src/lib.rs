@@ -3,8 +3,7 @@
 //!
 //! # The layers
 //!
-//! Imports flow one way, and no files import each other in a circle: `tests/library/layers.rs` and
-//! `circles.rs` check both rules.
+//! Imports flow one way, and no files import each other in a circle.
 //!
 //! ```text
 //! commands ──> cli, report, experiment, process
@@ -13,10 +12,14 @@
 //!              experiment, process ──> failure ──> lab
 //! ```
 //!
-//! The crate `loadgen_core` in `core/` holds the code that a request passes through:
-//! [`engine`], [`measure`] and [`scenario`], with [`text`]. The crate is compiled for speed.
-//! All other code is in this crate, which is compiled for a short build: see
-//! `[profile.release.package]` of the workspace.
+//! [`engine`], [`measure`], [`scenario`], [`cluster`], [`analysis`] with [`record`], and [`text`] are
+//! crates of their own, each in a folder of its name beside `src/`: each can import only what its
+//! `Cargo.toml` names. The other layers are modules of this crate; `tests/library/layers.rs` checks
+//! their imports, and `circles.rs` all files.
+//!
+//! Each crate is compiled as it needs (`[profile.release.package]` of the workspace): a request
+//! passes through `engine`, `measure` and `scenario`, which are compiled for speed. `cluster` and
+//! `analysis` are compiled for size, and this crate for a short build.
 //!
 //! - [`scenario`]: parses TOML into a validated model; every error points at its line.
 //! - [`measure`]: what happened: outcome, recorder, latencies and their percentiles, snapshot,
@@ -26,8 +29,8 @@
 //! - [`analysis`]: interprets measurements by pure functions: statistics, comparison, bottleneck,
 //!   thresholds, verdicts, and the rate that the search for a capacity tries next.
 //! - [`engine`]: users, load models and transports; the only place that names Goose.
-//! - [`cluster`]: a manager and its workers; `cluster/bus` is the only place that names Zenoh.
-//!   `cluster/round_state` decides which workers are lost.
+//! - [`cluster`]: a manager and its workers; `cluster/src/bus` is the only place that names Zenoh.
+//!   `cluster/src/round_state` decides which workers are lost.
 //! - [`lab`]: launches targets and backends, and measures the resources that they use.
 //! - [`experiment`]: decides what to measure, in which order, and what to record.
 //! - [`report`]: presents a record to a person or a program. `formats` lay the record out, in
@@ -42,7 +45,7 @@
 //!
 //! 1. A pure load model ([`engine::load`]) says when a user sends its next request.
 //! 2. A Goose user sends the step through a *transport* and reads the whole body:
-//!    `engine/transport/http1/request.rs` writes the bytes of the request, `response/` reads the
+//!    `engine/src/transport/http1/request.rs` writes the bytes of the request, `response/` reads the
 //!    bytes of its response.
 //! 3. The [`measure::Outcome`] goes into the shard of the [`measure::Recorder`] that belongs to the
 //!    current thread: no channel, no contended lock.
@@ -50,15 +53,16 @@
 //! 5. Snapshots are merged in the process, or travel to the manager and are merged there.
 //! 6. Summary, comparison and reports use the same code for one process and for many.
 
-pub mod analysis;
 pub mod cli;
-pub mod cluster;
 pub mod commands;
 pub mod experiment;
 pub mod failure;
 pub mod lab;
 pub mod process;
-pub mod record;
 pub mod report;
 
-pub use loadgen_core::{engine, measure, scenario, text};
+pub use loadgen_analysis::{self as analysis, record};
+pub use {
+    loadgen_cluster as cluster, loadgen_engine as engine, loadgen_measure as measure,
+    loadgen_scenario as scenario, loadgen_text as text,
+};

@@ -3,12 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::sources::{code, sources};
+use crate::sources::{CRATES, code, sources};
 
-/// Path of a module in the crate, such as `["engine", "gate"]`.
+/// Path of a module in its crate, after the crate's name if it is not the program's, such as `["engine", "gate"]`.
 type Place = Vec<String>;
 
-/// Modules of both crates, with the data needed to resolve their imports.
+/// Modules of all crates, with the data needed to resolve their imports.
 struct Modules {
     /// Code of each module, without comments and tests.
     code: BTreeMap<Place, String>,
@@ -60,8 +60,7 @@ impl Modules {
     }
 }
 
-/// Returns the module that a source file holds, or `None` for a file of tests. The roots of the two
-/// crates are one module.
+/// Returns the module that a source file holds, or `None` for a file of tests.
 fn module(file: &str) -> Option<Place> {
     let mut place: Place = file.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     match place.last()?.as_str() {
@@ -114,12 +113,15 @@ fn leaves(tree: &str) -> Vec<(String, String)> {
     parts.flat_map(|part| leaves(&format!("{}{part}", prefix.trim()))).collect()
 }
 
-/// Resolves a path that the module at `place` imports to a path from the crate's root.
+/// Resolves a path that the module at `place` imports to a path from the root of all crates.
 fn absolute(place: &Place, path: &str) -> Place {
     let mut words: Vec<String> = path.split("::").map(|word| word.trim().to_owned()).collect();
     let mut base = place.clone();
     if words[0] == "crate" {
-        return words.split_off(1);
+        let is_crate = place.first().is_some_and(|name| CRATES.contains(&name.as_str()));
+        base.truncate(usize::from(is_crate));
+        base.extend(words.split_off(1));
+        return base;
     }
     while ["self", "super"].contains(&words[0].as_str()) && words.len() > 1 {
         if words.remove(0) == "super" {
@@ -189,5 +191,8 @@ fn imports_in_use_trees_are_found() {
     let place = ["x", "y"].map(str::to_owned).to_vec();
     assert_eq!(absolute(&place, "super::a::B"), ["x", "a", "B"]);
     assert_eq!(absolute(&place, "crate::a::B"), ["a", "B"]);
+    let place = ["engine", "gate"].map(str::to_owned).to_vec();
+    assert_eq!(absolute(&place, "crate::a::B"), ["engine", "a", "B"]);
+    let place = ["x", "y"].map(str::to_owned).to_vec();
     assert_eq!(absolute(&place, "self::z"), ["x", "y", "z"]);
 }

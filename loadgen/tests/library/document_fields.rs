@@ -16,12 +16,12 @@ const STEPS: [&str; 2] = ["hello", "serial"];
 
 /// Sources of the documents' types. A shape lacks the fields of objects that are `null` or empty.
 const TYPES: [&str; 6] = [
-    "src/record",
-    "core/src/measure/body_sizes.rs",
-    "core/src/measure/connections.rs",
-    "core/src/measure/resources.rs",
-    "core/src/measure/seconds.rs",
-    "core/src/measure/summary.rs",
+    "analysis/src/record",
+    "measure/src/body_sizes.rs",
+    "measure/src/connections.rs",
+    "measure/src/resources.rs",
+    "measure/src/seconds.rs",
+    "measure/src/summary.rs",
 ];
 
 /// Returns the fields in all shapes. Other keys, such as a version of HTTP or the number of a

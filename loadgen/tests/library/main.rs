@@ -14,6 +14,5 @@ mod experiment;
 mod layers;
 mod paths;
 mod report;
-mod scenario;
 mod sources;
 mod transports;

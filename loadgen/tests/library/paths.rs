@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use regex::Regex;
 
-use crate::sources::{files, package};
+use crate::sources::{files, package, source_folders};
 
 const DOCUMENTS: [&str; 5] =
     ["README.md", "CONTRIBUTING.md", "docs", "compose/README.md", "loadgen/src/lib.rs"];
@@ -13,9 +13,10 @@ const DOCUMENTS: [&str; 5] =
 #[test]
 fn a_source_file_that_a_document_names_exists() {
     let root = package().parent().unwrap();
-    let folders =
-        ["src", "core/src", "tests", "benches", "examples"].map(|name| package().join(name));
-    let sources: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder, "rs")).collect();
+    let ours = source_folders().into_iter().map(|(_, folder)| folder);
+    let others = ["tests", "benches", "examples"].map(str::to_owned);
+    let folders = ours.chain(others).map(|name| package().join(name));
+    let sources: Vec<PathBuf> = folders.flat_map(|folder| files(&folder, "rs")).collect();
     let name = Regex::new(r"`([\w./-]+\.rs)`").unwrap();
     let mut seen = 0;
     for document in DOCUMENTS.iter().flat_map(|name| files(&root.join(name), "md")) {

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Source folders of the two crates, relative to the package's folder.
-const SOURCES: [&str; 2] = ["src", "core/src"];
+/// The crates beside the program's own, each in a folder of its name.
+pub const CRATES: [&str; 6] = ["analysis", "cluster", "engine", "measure", "scenario", "text"];
 
 /// Returns the folder of the package `loadgen`.
 pub fn package() -> &'static Path {
@@ -23,17 +23,24 @@ pub fn files(path: &Path, end: &str) -> Vec<PathBuf> {
     wanted.flat_map(|path| files(&path, end)).collect()
 }
 
-/// Returns the source files of both crates: the path of each below its crate's `src`, and its text.
+/// Returns the source folders of all crates, relative to the package's folder, each after the name
+/// of its crate. The program's own crate has no name here.
+pub fn source_folders() -> Vec<(&'static str, String)> {
+    let others = CRATES.map(|name| (name, format!("{name}/src")));
+    [("", "src".to_owned())].into_iter().chain(others).collect()
+}
+
+/// Returns the source files of all crates: the path of each below its crate's `src`, after the
+/// crate's name, such as `engine/gate.rs`, and its text.
 pub fn sources() -> Vec<(String, String)> {
-    let roots = SOURCES.map(|folder| package().join(folder));
-    let read = |root: &Path, path: &Path| {
-        let name = path.strip_prefix(root).unwrap().display().to_string();
-        (name, fs::read_to_string(path).unwrap())
-    };
-    let all: Vec<_> = roots
-        .iter()
-        .flat_map(|root| files(root, "rs").into_iter().map(move |path| read(root, &path)))
-        .collect();
+    let mut all = Vec::new();
+    for (name, folder) in source_folders() {
+        let root = package().join(folder);
+        for path in files(&root, "rs") {
+            let inside = Path::new(name).join(path.strip_prefix(&root).unwrap());
+            all.push((inside.display().to_string(), fs::read_to_string(&path).unwrap()));
+        }
+    }
     assert!(all.len() > 100, "the sources are where this test looks for them");
     all
 }

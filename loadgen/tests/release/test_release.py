@@ -66,7 +66,7 @@ def test_the_list_of_crates_has_the_locked_versions(target: str) -> None:
     packages = tomllib.loads((ROOT / "Cargo.lock").read_text())["package"]
     locked = {(package["name"], package["version"]) for package in packages}
     assert listed <= locked
-    assert {"loadgen-core", "tokio", "zenoh", "goose", "rustls"} <= {name for name, _ in listed}
+    assert {"loadgen-engine", "tokio", "zenoh", "goose", "rustls"} <= {name for name, _ in listed}
     # What only tests need is not in the program.
     assert not {"insta", "proptest", "criterion"} & {name for name, _ in listed}
 

@@ -11,7 +11,7 @@ use h2::server::{self, SendResponse};
 use tokio::net::TcpListener;
 
 /// The `.proto` file of the service, as seen from the folder in which tests run.
-pub const PROTO: &str = "core/src/engine/grpc/everything.proto";
+pub const PROTO: &str = "engine/src/grpc/everything.proto";
 
 /// The head and the body of a request.
 pub type Received = (Parts, Vec<u8>);

@@ -1,0 +1,301 @@
+//! Finds the party (generator, target, backend or network) that limited the rate: the first
+//! question to ask about a measured rate.
+//!
+//! A party is at its limit if its threads ran or waited for a CPU nearly all the time. This rule
+//! finds both a party with too much work and a party that other programs deprive of CPU time. The
+//! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
+//! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
+
+use crate::record::{Bottleneck, Environment, RoundRecord};
+use loadgen_measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, is_behind_target};
+
+/// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
+/// as being at its limit.
+const LIMIT_PERCENT: f64 = 90.0;
+
+/// Minimum share of throttled periods, in %, at which a container counts as being at its CPU limit.
+const THROTTLED_PERCENT: f64 = 50.0;
+
+/// Minimum share of the time, in %, that a thread of a backend waits for a CPU for the backend to
+/// count as starved. The share is less than 100 % because a backend that gets its requests in
+/// bursts has no work between the bursts.
+const STARVED_PERCENT: f64 = 50.0;
+
+impl Bottleneck {
+    /// Returns the party that limited the rate of `round`. `can_send` is the greatest rate of the
+    /// generator, in requests/s, if known. `None` if nothing was observed, or if no party was at
+    /// its limit and no request was answered as expected.
+    ///
+    /// The load on a server that loadgen did not start is unknown. For such a server, the result is
+    /// only ever the generator, the network or `None`.
+    ///
+    /// A target at its limit is the bottleneck even if other parties are at their limits too, as
+    /// the target could not have done more.
+    #[must_use]
+    pub fn of(
+        round: &RoundRecord,
+        environment: &Environment,
+        can_send: Option<f64>,
+    ) -> Option<Self> {
+        let party = |service: &str| Party::find(service, round, environment);
+        let generator = party("generator")?;
+        let target = party("target");
+        let near = |can_send: f64| round.total.rate_per_s * 100.0 >= LIMIT_PERCENT * can_send;
+        if target.as_ref().is_some_and(Party::is_at_limit) {
+            return Some(Self::Target);
+        }
+        let answers = round.total.requests > round.total.errors;
+        // Users who only fail keep the generator busy, and not the server. The generator's threads
+        // share the work, so a single busy thread is not a limit.
+        let is_busy = generator.wants_all_cpus() && answers && !is_refused(round);
+        if is_busy || can_send.is_some_and(near) {
+            return Some(Self::Generator);
+        }
+        let link = round.machine.fullest_link.as_ref();
+        if link.is_some_and(|link| link.busy_percent >= LIMIT_PERCENT) {
+            return Some(Self::Network);
+        }
+        target.as_ref()?;
+        let backends = round.resources.keys().filter(|name| is_behind_target(name));
+        let short = |name: &&String| {
+            party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
+        };
+        let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
+        let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
+        // A target that answers nobody would not answer more users either.
+        most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
+    }
+
+    /// Returns the most frequent bottleneck of these rounds; `None` if it is unknown in most of them.
+    /// Of two equally frequent bottlenecks, the function returns the one that spoils the measurement
+    /// more.
+    #[must_use]
+    pub fn of_most(rounds: &[RoundRecord]) -> Option<Self> {
+        let each = || rounds.iter().map(|round| round.bottleneck.as_ref());
+        each()
+            .max_by_key(|one| (each().filter(|other| other == one).count(), *one))
+            .flatten()
+            .cloned()
+    }
+}
+
+/// Returns whether most requests of a round got no connection.
+fn is_refused(round: &RoundRecord) -> bool {
+    let refused = round.total.errors_by_kind.get(&ErrorKind::Connect).copied().unwrap_or(0);
+    refused > round.total.requests / 2
+}
+
+/// Returns the part of the test to which a service belongs, as the assignment of CPUs names it:
+/// `generator`, `backends`, `probe` or `target`.
+pub(super) fn part_of(service: &str) -> &'static str {
+    match service {
+        "generator" => "generator",
+        // The balancer of replicas has the CPUs of the backends.
+        "redis" | "postgres" | BALANCER => "backends",
+        PROBE => "probe",
+        // A target that the target sends requests to runs on the same CPUs.
+        _ => "target",
+    }
+}
+
+/// The generator, the target or a backend, with the resources that it used and the CPUs that it may
+/// use.
+struct Party<'a> {
+    used: &'a ResourceRecord,
+    cpus: usize,
+    /// Mean utilization of the party's CPUs by all programs, in %; `None` if unknown.
+    busy_percent: Option<f64>,
+}
+
+impl<'a> Party<'a> {
+    fn find(service: &str, round: &'a RoundRecord, environment: &Environment) -> Option<Self> {
+        let used = round.resources.get(service)?;
+        let own = environment.cpus.get(part_of(service)).filter(|cpus| !cpus.is_empty());
+        let busy: Vec<f64> = match own {
+            Some(own) => {
+                own.iter().filter_map(|n| round.cpus_busy_percent.get(n).copied()).collect()
+            }
+            None => round.cpus_busy_percent.values().copied().collect(),
+        };
+        Some(Self {
+            used,
+            cpus: own.map_or(environment.cores, Vec::len).max(1),
+            busy_percent: (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64),
+        })
+    }
+
+    /// Returns whether the party was at its limit: a CPU limit throttled its container, one of its
+    /// threads nearly always ran or waited for a CPU, or all of its CPUs were busy.
+    fn is_at_limit(&self) -> bool {
+        let container = self.used.container.as_ref();
+        container.is_some_and(|it| it.throttled_periods_percent >= THROTTLED_PERCENT)
+            || self.used.busiest_thread_percent.is_some_and(|percent| percent >= LIMIT_PERCENT)
+            || self.wants_all_cpus()
+    }
+
+    /// Returns the time for which the party's threads ran or waited for a CPU, summed over threads,
+    /// in % of the elapsed time.
+    fn wanted_percent(&self) -> f64 {
+        self.used.cpu_percent + self.used.cpu_wait_percent
+    }
+
+    /// Returns whether a thread of the party waited for a CPU for most of the time.
+    fn is_starved(&self) -> bool {
+        self.used.longest_wait_percent.is_some_and(|percent| percent >= STARVED_PERCENT)
+    }
+
+    /// Returns whether the party's threads had work for all of its CPUs, and the CPUs were busy.
+    /// The first condition alone is not enough: if several threads wait for a CPU at the same time,
+    /// the time of each counts.
+    fn wants_all_cpus(&self) -> bool {
+        self.wanted_percent() >= LIMIT_PERCENT * self.cpus as f64
+            && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+    use loadgen_measure::{LinkRecord, Summary};
+
+    /// Returns an environment with two CPUs: the target on the second CPU, all else on the first.
+    fn environment() -> Environment {
+        let cpus = [("generator", vec![0]), ("backends", vec![0]), ("target", vec![1])];
+        let cpus = cpus.into_iter().map(|(part, cpus)| (part.to_owned(), cpus)).collect();
+        Environment { cores: 2, cpus, ..Environment::default() }
+    }
+
+    /// Returns a round with the utilization of two CPUs, in %. Each service has a name, and one
+    /// thread that ran and waited for a CPU for the given % of the time.
+    fn round(busy: [f64; 2], services: &[(&str, f64, f64)]) -> RoundRecord {
+        let resources = services.iter().map(|(name, ran, waited)| {
+            let used = ResourceRecord {
+                cpu_percent: *ran,
+                cpu_wait_percent: *waited,
+                busiest_thread_percent: Some(ran + waited),
+                longest_wait_percent: Some(*waited),
+                ..ResourceRecord::default()
+            };
+            ((*name).to_owned(), used)
+        });
+        RoundRecord {
+            total: Summary { requests: 1, ..Summary::default() },
+            resources: resources.collect(),
+            cpus_busy_percent: BTreeMap::from([(0, busy[0]), (1, busy[1])]),
+            ..RoundRecord::default()
+        }
+    }
+
+    fn found(busy: [f64; 2], services: &[(&str, f64, f64)]) -> Option<Bottleneck> {
+        Bottleneck::of(&round(busy, services), &environment(), None)
+    }
+
+    #[test]
+    fn a_busy_target_is_the_bottleneck() {
+        let services = [("generator", 20.0, 5.0), ("redis", 25.0, 5.0), ("target", 98.0, 1.0)];
+        assert_eq!(found([45.0, 99.0], &services), Some(Bottleneck::Target));
+        // The generator has no time left either.
+        let services = [("generator", 90.0, 9.0), ("target", 98.0, 1.0)];
+        assert_eq!(found([100.0, 99.0], &services), Some(Bottleneck::Target));
+    }
+
+    #[test]
+    fn a_silent_idle_target_has_no_known_bottleneck() {
+        let services = [("generator", 2.0, 0.0), ("target", 0.0, 0.0)];
+        let idle = round([3.0, 1.0], &services);
+        let silent = RoundRecord { total: Summary::default(), ..idle.clone() };
+        let of = |round| Bottleneck::of(round, &environment(), None);
+        assert_eq!((of(&idle), of(&silent)), (Some(Bottleneck::Nobody), None));
+    }
+
+    #[test]
+    fn a_starved_generator_is_the_bottleneck() {
+        let services = [("generator", 2.0, 97.0), ("target", 10.0, 1.0)];
+        assert_eq!(found([100.0, 11.0], &services), Some(Bottleneck::Generator));
+    }
+
+    #[test]
+    fn refused_connections_make_no_bottleneck() {
+        let busy = round([100.0, 11.0], &[("generator", 99.0, 0.0), ("target", 10.0, 1.0)]);
+        let of = |refused: u64| {
+            let errors_by_kind = BTreeMap::from([(ErrorKind::Connect, refused)]);
+            let total =
+                Summary { requests: 100, errors: refused, errors_by_kind, ..Summary::default() };
+            Bottleneck::of(&RoundRecord { total, ..busy.clone() }, &environment(), None)
+        };
+        assert_eq!((of(0), of(50)), (Some(Bottleneck::Generator), Some(Bottleneck::Generator)));
+        assert_eq!((of(51), of(100)), (Some(Bottleneck::Nobody), None));
+    }
+
+    #[test]
+    fn threads_that_wait_for_each_other_are_no_limit_on_an_idle_cpu() {
+        let services = [("generator", 30.0, 80.0), ("target", 60.0, 1.0)];
+        assert_eq!(found([40.0, 61.0], &services), Some(Bottleneck::Nobody));
+    }
+
+    #[test]
+    fn a_starved_backend_is_found_beside_an_idle_one() {
+        let services = [
+            ("generator", 5.0, 20.0),
+            ("postgres", 0.0, 0.0),
+            ("redis", 3.0, 62.0),
+            ("target", 49.0, 1.0),
+        ];
+        let redis = Some(Bottleneck::Backend("redis".to_owned()));
+        assert_eq!(found([100.0, 50.0], &services), redis);
+        // A backend that runs all the time has too much work.
+        let services = [("generator", 5.0, 20.0), ("redis", 93.0, 1.0), ("target", 49.0, 1.0)];
+        assert_eq!(found([100.0, 50.0], &services), redis);
+    }
+
+    #[test]
+    fn a_rate_near_the_calibrated_one_is_limited_by_the_generator() {
+        let mut round = round([50.0, 50.0], &[("generator", 50.0, 1.0), ("target", 50.0, 1.0)]);
+        round.total.rate_per_s = 950.0;
+        let of = |can_send| Bottleneck::of(&round, &environment(), can_send);
+        assert_eq!(of(Some(1_000.0)), Some(Bottleneck::Generator));
+        assert_eq!(of(Some(10_000.0)), Some(Bottleneck::Nobody));
+    }
+
+    #[test]
+    fn a_full_link_is_the_bottleneck_if_no_cpu_is() {
+        let of = |generator, busy_percent| {
+            let mut round = round([95.0, 95.0], &[("generator", generator, 1.0)]);
+            round.machine.fullest_link = Some(LinkRecord { name: "eth0".to_owned(), busy_percent });
+            Bottleneck::of(&round, &environment(), None)
+        };
+        assert_eq!(of(30.0, 94.0), Some(Bottleneck::Network));
+        assert_eq!(of(30.0, 60.0), None);
+        assert_eq!(of(95.0, 94.0), Some(Bottleneck::Generator));
+    }
+
+    #[test]
+    fn a_remote_server_is_never_named_as_the_bottleneck() {
+        assert_eq!(found([30.0, 30.0], &[("generator", 20.0, 1.0)]), None);
+        let starved = Bottleneck::of(
+            &round([99.0, 99.0], &[("generator", 150.0, 45.0)]),
+            &Environment { cores: 2, ..Environment::default() },
+            None,
+        );
+        assert_eq!(starved, Some(Bottleneck::Generator));
+        assert_eq!(found([0.0, 0.0], &[]), None);
+    }
+
+    #[test]
+    fn the_bottleneck_of_most_rounds_is_that_of_the_target() {
+        let of = |all: &[Option<Bottleneck>]| {
+            let rounds = all
+                .iter()
+                .map(|one| RoundRecord { bottleneck: one.clone(), ..RoundRecord::default() });
+            Bottleneck::of_most(&rounds.collect::<Vec<_>>())
+        };
+        let (target, generator) = (Some(Bottleneck::Target), Some(Bottleneck::Generator));
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[None, target.clone(), target.clone(), generator.clone()]), target);
+        assert_eq!(of(&[target, generator.clone()]), generator);
+        // A server at a URL has no other bottleneck that is known.
+        assert_eq!(of(&[None, generator, None]), None);
+    }
+}

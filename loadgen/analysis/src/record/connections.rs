@@ -1,0 +1,28 @@
+//! Holds the connections of a round, with the percentiles of the times in which they were opened.
+
+use serde::{Deserialize, Serialize};
+
+use loadgen_measure::{Connections, LatencySummary};
+
+/// The connections of one round, including those opened before the round's start.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct ConnectionsRecord {
+    /// Numbers of connections, and histograms of the times in which they were opened.
+    #[serde(flatten)]
+    pub counts: Connections,
+    /// Time in which TCP connections were opened, in µs, without the lookup of the server's name.
+    /// Empty in records of earlier versions.
+    #[serde(default)]
+    pub connect_us: LatencySummary,
+    /// Time of TLS handshakes, in µs. Empty without TLS, and in records of earlier versions.
+    #[serde(default)]
+    pub tls_us: LatencySummary,
+}
+
+impl From<Connections> for ConnectionsRecord {
+    fn from(counts: Connections) -> Self {
+        let connect_us = counts.connect_histogram.latencies().into();
+        let tls_us = counts.tls_histogram.latencies().into();
+        Self { counts, connect_us, tls_us }
+    }
+}

@@ -1,0 +1,79 @@
+//! Checks whether each worker kept up with its share of the load.
+
+use super::verdict;
+use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
+use loadgen_measure::LATE;
+use loadgen_text::counted;
+
+/// Least utilization of a worker's CPUs, in %, at which the worker counts as fully busy.
+const BUSY_PERCENT: f64 = 90.0;
+
+/// Least number of seconds with a late timer, and their least share of all seconds (0 to 1), for a
+/// worker to count as late. Both conditions must be met.
+const LATE_SECONDS: u32 = 3;
+const LATE_SHARE: f64 = 0.1;
+
+/// Returns a verdict that names the workers that could not keep up. The latencies that a slow
+/// worker measures include the worker's own delays.
+pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
+    let slow: Vec<String> = target.workers.iter().filter_map(why_slow).collect();
+    if slow.is_empty() {
+        return None;
+    }
+    let advice = "latencies from slow workers include the workers' own delays, and slow workers may have \
+                  sent fewer requests: give them fewer users, more CPUs or separate hosts";
+    Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
+}
+
+/// Returns the reason why a worker did not keep up with its load; `None` if the worker kept up.
+fn why_slow(record: &WorkerRecord) -> Option<String> {
+    let WorkerRecord { worker, cpu_percent, late_seconds, seconds, .. } = record;
+    let busy = cpu_percent.filter(|percent| *percent >= BUSY_PERCENT);
+    let busy = busy.map(|percent| format!("used {percent:.0} % of its CPUs"));
+    let is_late = *late_seconds >= LATE_SECONDS
+        && f64::from(*late_seconds) >= LATE_SHARE * f64::from(*seconds);
+    let late = is_late.then(|| {
+        let (limit, most) = (LATE.as_millis(), record.lag_max_ms.unwrap_or_default());
+        format!(
+            "was delayed by {limit} ms or more in {late_seconds} of {}, by up to \
+             {most:.0} ms",
+            counted((*seconds).into(), "second")
+        )
+    });
+    let reasons: Vec<String> = busy.into_iter().chain(late).collect();
+    (!reasons.is_empty()).then(|| format!("worker {worker} {}", reasons.join(" and ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn worker(cpu_percent: f64, late_seconds: u32, seconds: u32) -> Option<String> {
+        why_slow(&WorkerRecord {
+            worker: 2,
+            host: None,
+            cpus: None,
+            rtt_ms: None,
+            users: 10,
+            requests: 1_000,
+            snapshots: seconds,
+            cpu_percent: Some(cpu_percent),
+            lag_mean_ms: Some(12.0),
+            lag_max_ms: Some(87.4),
+            seconds,
+            late_seconds,
+        })
+    }
+
+    #[test]
+    fn a_slow_worker_is_named_with_the_reason() {
+        assert_eq!(worker(89.9, 2, 10), None);
+        assert_eq!(worker(50.0, 3, 31), None, "three seconds of many");
+        assert_eq!(worker(97.2, 0, 10).unwrap(), "worker 2 used 97 % of its CPUs");
+        assert_eq!(
+            worker(97.2, 3, 10).unwrap(),
+            "worker 2 used 97 % of its CPUs and was delayed by 50 ms or more in 3 of 10 seconds, \
+             by up to 87 ms"
+        );
+    }
+}

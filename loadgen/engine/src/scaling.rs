@@ -1,0 +1,75 @@
+//! Changes the load while a round runs, and starts the users that a change brings.
+//!
+//! Goose starts the planned users, and cannot start more of them later. Users that a change brings
+//! run in separate tasks, and otherwise do not differ. Surplus users wait at the gate.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use super::alarm::Alarm;
+use super::countdown::OneLess;
+use super::error::EngineError;
+use super::gate::Gate;
+use super::load_change::LoadChange;
+use super::user::Shared;
+use loadgen_scenario::LoadLevel;
+
+/// Whether load changes may add users to a round with this gate: only if time ends the round. In
+/// such a round, [`follow`] counts itself among the users in [`Shared::iterating`].
+#[must_use]
+pub(super) fn may_come(gate: &Gate) -> bool {
+    gate.end().is_some()
+}
+
+/// Applies load changes until the round is over, and completes when all added users have ended.
+/// Returns the number of users of this process: the `planned` users and the added users.
+pub(super) async fn follow(
+    mut changes: UnboundedReceiver<LoadChange>,
+    shared: &Arc<Shared>,
+    planned: u32,
+) -> Result<u32, EngineError> {
+    let mut here = planned;
+    let mut later = JoinSet::new();
+    {
+        let _counted = may_come(&shared.gate).then(|| OneLess(&shared.iterating));
+        let mut over = pin!(over(shared, planned));
+        loop {
+            let change = tokio::select! {
+                biased;
+                () = &mut over => break,
+                Some(change) = changes.recv() => change,
+            };
+            shared.gate.change(change);
+            if let LoadLevel::Users(users) = change.to {
+                let wanted = shared.plan.share.users(users).max(here);
+                shared.iterating.add(wanted - here);
+                for local in here..wanted {
+                    let shared = shared.clone();
+                    later.spawn(async move { shared.run_user(local).await });
+                }
+                here = wanted;
+            }
+        }
+    }
+    while let Some(ended) = later.join_next().await {
+        ended.map_err(|_| EngineError::UserPanicked)?;
+    }
+    Ok(here)
+}
+
+/// Waits until load changes have no more effect: until the end of the round or, if iterations end
+/// the round, until the last user has ended.
+async fn over(shared: &Shared, planned: u32) {
+    match shared.gate.end() {
+        Some(end) => {
+            let mut alarm = Alarm::new(shared.gate.round_end(), Instant::now());
+            alarm.wait_for_turn(end, || false).await;
+        }
+        None if planned > 0 => shared.iterating.wait().await,
+        None => {}
+    }
+}

@@ -1,0 +1,89 @@
+//! A user's connection to a server that chose HTTP/1.1, although HTTP/2 was offered.
+
+use std::time::Instant;
+
+use http::header::HOST;
+
+use crate::transport::fields::Fields;
+use crate::transport::http1::{Exchanged, Response, Unsent};
+use crate::transport::stream::Stream;
+use crate::transport::{Answer, Failure, Keep};
+use loadgen_measure::{ErrorKind, StreamTimes};
+use loadgen_scenario::Step;
+
+/// The connection, with the buffers that its requests reuse.
+pub(super) struct Fallback {
+    /// The open connection between two requests; `None` during a request, or if it cannot be reused.
+    idle: Option<Stream>,
+    request: Vec<u8>,
+    response: Response,
+    /// HTTP version of the first response; `None` before it.
+    version: Option<&'static str>,
+}
+
+impl Fallback {
+    pub(super) fn new(stream: Stream) -> Self {
+        let (request, response) = (Vec::new(), Response::default());
+        Self { idle: Some(stream), request, response, version: None }
+    }
+
+    /// Whether the connection can carry another request.
+    pub(super) fn is_quiet(&mut self) -> bool {
+        self.idle.as_mut().is_some_and(Stream::is_quiet)
+    }
+
+    /// Number of body bytes of the last response, even if it was cut short.
+    pub(super) fn received(&self) -> u64 {
+        self.response.received()
+    }
+
+    /// Time when the first byte of the last response was read, if more reads followed.
+    pub(super) fn first_byte(&self) -> Option<Instant> {
+        self.response.first_byte()
+    }
+
+    /// Times of the events of the last stream.
+    pub(super) fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        self.response.stream_times()
+    }
+
+    /// Sends a request and reads the response. Also returns the HTTP version of the first response.
+    pub(super) async fn exchange(
+        &mut self,
+        fields: &Fields,
+        body: &[u8],
+        step: &Step,
+        least: Keep,
+    ) -> Result<(Answer<'_>, Option<&'static str>), Failure> {
+        let Some(stream) = self.idle.take() else {
+            // Unreachable: a user with a closed connection opens another one first.
+            return Err(Failure::new(ErrorKind::Connect, "no connection"));
+        };
+        self.request.clear();
+        write(fields, body, &mut self.request);
+        if least == Keep::Sample {
+            self.response.keep_samples();
+        }
+        self.response.begin(step);
+        let unsent = Unsent::new(&self.request);
+        let Exchanged { answer, stream, version } =
+            self.response.exchange(stream, unsent, step).await?;
+        self.idle = stream;
+        let first = self.version.replace(version).is_none().then_some(version);
+        Ok((answer, first))
+    }
+}
+
+/// Writes a request as HTTP/1.1 does.
+fn write(fields: &Fields, body: &[u8], to: &mut Vec<u8>) {
+    let [method, path, host] =
+        [":method", ":path", ":authority"].map(|name| fields.first(name).unwrap_or_default());
+    let line =
+        [method, b" ", path, b" HTTP/1.1\r\n", HOST.as_str().as_bytes(), b": ", host, b"\r\n"];
+    line.into_iter().for_each(|part| to.extend_from_slice(part));
+    for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(b":")) {
+        [name, b": ", value, b"\r\n"].into_iter().for_each(|part| to.extend_from_slice(part));
+    }
+    to.extend_from_slice(b"\r\n");
+    to.extend_from_slice(body);
+}

@@ -1,0 +1,285 @@
+//! One user's requests.
+
+use std::future::poll_fn;
+use std::mem;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
+
+use super::exchange::{Exchange, Response};
+use super::fallback::Fallback;
+use super::own::Own;
+use super::pool::{Access, Pool, Slot};
+use super::request::Rendered;
+use super::shared::Client;
+use super::{Http2, Line};
+use crate::check::expectations::{is_expected, reads_headers};
+use crate::grpc::Call;
+use crate::plan::Number;
+use crate::stream::Meter;
+use crate::transport::dialer::Sessions;
+use crate::transport::{Answer, Body, Failure, Form, Headers, Keep, form};
+use loadgen_measure::{ErrorKind, StreamTimes};
+use loadgen_scenario::{Action, Data, Step};
+
+/// A user's access to its connection, with its current request and response.
+pub struct Link<'a> {
+    shared: &'a Http2,
+    user: Number,
+    way: Way<'a>,
+    /// The user's connection to a server that chose HTTP/1.1; `None` for HTTP/2.
+    fallback: Option<Box<Fallback>>,
+    sessions: Sessions,
+    /// Index of the step whose request was rendered last.
+    index: usize,
+    /// The request that was rendered last.
+    request: Rendered,
+    /// The request in flight. Kept here, so that no future has to carry it.
+    exchange: Option<Exchange>,
+    response: Response,
+    /// Minimum part of each body to keep, even if nothing reads the body.
+    least: Keep,
+}
+
+/// The connection that a user's requests take; `None` before the first request, or if it was closed.
+enum Way<'a> {
+    Own(Option<Box<Own>>),
+    Shared { pool: &'a Pool, slot: Arc<Slot>, client: Option<Client> },
+}
+
+impl<'a> Link<'a> {
+    pub fn new(shared: &'a Http2, user: Number) -> Self {
+        let way = match &shared.pool {
+            None => Way::Own(None),
+            Some(pool) => Way::Shared { pool, slot: pool.slot(user.local), client: None },
+        };
+        Self {
+            shared,
+            user,
+            way,
+            fallback: None,
+            sessions: Sessions::default(),
+            index: 0,
+            request: Rendered::default(),
+            exchange: None,
+            response: Response::default(),
+            least: Keep::default(),
+        }
+    }
+
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        self.index = index;
+        self.shared.messages[index].render(data, &mut self.request)
+    }
+
+    pub fn keep_samples(&mut self) {
+        self.least = Keep::Sample;
+    }
+
+    pub fn received(&self) -> u64 {
+        match &self.fallback {
+            Some(fallback) => fallback.received(),
+            None => self.response.received,
+        }
+    }
+
+    pub fn first_byte(&self) -> Option<Instant> {
+        match &self.fallback {
+            Some(fallback) => fallback.first_byte(),
+            None => self.response.first_byte,
+        }
+    }
+
+    pub fn stream_times(&self) -> Option<StreamTimes<'_>> {
+        match &self.fallback {
+            Some(fallback) => fallback.stream_times(),
+            None => self.response.meter.as_ref().map(|meter| meter.times()),
+        }
+    }
+
+    /// Answers what the server sends on the user's own connection while the user waits, such as PING.
+    pub fn tend(&mut self, context: &mut Context<'_>) {
+        if let Way::Own(own) = &mut self.way {
+            // A closed connection is dropped, and opened again for the next request.
+            if own.as_mut().is_some_and(|open| !open.tend(context)) {
+                *own = None;
+            }
+        }
+    }
+
+    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        self.response.clear();
+        if step.expect.stream.is_some() {
+            Meter::begin(&mut self.response.meter);
+        }
+        if !self.is_connected() {
+            // Boxed, so that users with a connection don't carry the memory for opening one.
+            Box::pin(self.connect()).await?;
+        }
+        if self.fallback.is_some() && step.action == Action::Call {
+            let message = "the server chose HTTP/1.1, but gRPC needs HTTP/2: the call was not sent";
+            return Err(Failure::new(ErrorKind::Protocol, message));
+        }
+        if self.fallback.is_some() {
+            // Boxed, because few servers choose HTTP/1.1.
+            return Box::pin(self.fall_back(step)).await;
+        }
+        self.begin()?;
+        {
+            let mut flight = Flight(self);
+            poll_fn(|context| flight.poll(step, context)).await?;
+        }
+        if self.is_first() {
+            self.shared.dialer.speaks("HTTP/2");
+        }
+        if let (false, Way::Own(own)) = (self.shared.keeps_alive, &mut self.way) {
+            *own = None;
+        }
+        self.response.answer(step, self.shared.messages[self.index].call(), self.least)
+    }
+
+    /// Begins the request that was rendered last.
+    fn begin(&mut self) -> Result<(), Failure> {
+        let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
+        let body = mem::take(&mut self.request.body);
+        let begun = match &mut self.way {
+            Way::Own(Some(own)) => own.begin(head, body, self.least)?,
+            Way::Shared { client: Some(client), .. } => client.begin(head, body, self.least)?,
+            // Unreachable: the user is connected before it sends.
+            _ => return Err(Failure::new(ErrorKind::Connect, "no connection")),
+        };
+        self.exchange = Some(begun);
+        Ok(())
+    }
+
+    /// Sends the request over HTTP/1.1, which the server has chosen.
+    async fn fall_back(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        let Some(fallback) = &mut self.fallback else {
+            // Unreachable, as in `begin`.
+            return Err(Failure::new(ErrorKind::Connect, "no connection"));
+        };
+        let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
+        let body = &self.request.body;
+        let (answer, first) = fallback.exchange(head.fields, body, step, self.least).await?;
+        first.into_iter().for_each(|version| self.shared.dialer.speaks(version));
+        Ok(answer)
+    }
+
+    /// Whether the response is the first one over its connection.
+    fn is_first(&mut self) -> bool {
+        match &mut self.way {
+            Way::Own(Some(own)) => !mem::replace(&mut own.has_answered, true),
+            Way::Shared { client: Some(client), .. } => client.is_first(),
+            _ => false,
+        }
+    }
+
+    /// Whether the next request has a connection.
+    fn is_connected(&mut self) -> bool {
+        if let Some(fallback) = &mut self.fallback {
+            return self.shared.keeps_alive && fallback.is_quiet();
+        }
+        match &mut self.way {
+            Way::Own(own) => {
+                self.shared.keeps_alive && own.as_mut().is_some_and(|own| own.is_quiet())
+            }
+            Way::Shared { client, .. } => client.as_ref().is_some_and(Client::is_open),
+        }
+    }
+
+    async fn connect(&mut self) -> Result<(), Failure> {
+        self.fallback = None;
+        let stream = match &mut self.way {
+            Way::Own(own) => match self.shared.own(self.user, &mut self.sessions).await? {
+                Line::Http2(new) => {
+                    *own = Some(new);
+                    return Ok(());
+                }
+                Line::Http1(stream) => stream,
+            },
+            Way::Shared { pool, slot, client } => {
+                match self.shared.client(pool, slot, self.user).await? {
+                    Access::Shared(new) => {
+                        *client = Some(new);
+                        return Ok(());
+                    }
+                    Access::Http1(stream) => stream,
+                }
+            }
+        };
+        self.fallback = Some(Box::new(Fallback::new(stream)));
+        Ok(())
+    }
+}
+
+/// A request in flight. Dropped before its end, it tells the server that the response is no longer
+/// awaited: at once over the user's own connection, and by its driver over a shared one.
+struct Flight<'l, 'a>(&'l mut Link<'a>);
+
+impl Flight<'_, '_> {
+    /// Sends the request, and reads as much of the response to `step` as has arrived.
+    fn poll(&mut self, step: &Step, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
+        let Link { way, exchange, response, .. } = &mut *self.0;
+        let Some(flying) = exchange else { return Poll::Pending };
+        let polled = match way {
+            Way::Own(Some(own)) => own.poll(flying, step, response, context),
+            Way::Shared { client: Some(client), .. } => {
+                client.poll(flying, step, response, context)
+            }
+            _ => Poll::Pending,
+        };
+        if let Poll::Ready(Ok(())) = polled {
+            *exchange = None;
+        }
+        polled
+    }
+}
+
+impl Drop for Flight<'_, '_> {
+    fn drop(&mut self) {
+        let Some(exchange) = self.0.exchange.take() else { return };
+        match &mut self.0.way {
+            Way::Own(Some(own)) => own.abandon(&exchange),
+            Way::Shared { client: Some(client), .. } => client.abandon(&exchange),
+            Way::Own(None) | Way::Shared { client: None, .. } => {}
+        }
+    }
+}
+
+impl Response {
+    /// Returns the answer to `step`, which makes `call`; `None` for an HTTP request.
+    fn answer<'a>(
+        &'a mut self,
+        step: &Step,
+        call: Option<&'a Call>,
+        least: Keep,
+    ) -> Result<Answer<'a>, Failure> {
+        let events = step.expect.stream.as_ref().zip(self.meter.as_deref_mut());
+        let streamed = events.map(|(expected, meter)| meter.end(expected));
+        let Some(status) = self.status else {
+            // Unreachable: an exchange ends only with a whole response.
+            return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
+        };
+        let keep = Keep::of(step, status).max(least);
+        let head = Headers::Fields(&self.fields);
+        let has_trailers = call.is_some() && self.trailers.len() > 0;
+        let form = match call {
+            Some(call) if is_expected(step, status) => {
+                let trailers = Headers::Fields(&self.trailers);
+                // A response without a body may have the status in its only header section.
+                let end = if has_trailers { trailers } else { head };
+                let [head, end] = [head, end].map(|headers| move |name: &str| headers.first(name));
+                let reply = call.reply(head, end, &self.kept, self.received);
+                let wrong = |message| Failure::new(ErrorKind::Protocol, message);
+                Some(Box::new(Form::Reply(reply.map_err(wrong)?)))
+            }
+            _ => form(head, keep),
+        };
+        let headers = match least == Keep::Sample || reads_headers(step) {
+            true if has_trailers => Headers::WithTrailers(&self.fields, &self.trailers),
+            true => head,
+            false => Headers::Unkept,
+        };
+        Ok(Answer { status, headers, body: Body::Kept(&self.kept), form, streamed })
+    }
+}

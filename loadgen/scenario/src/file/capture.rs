@@ -1,0 +1,111 @@
+//! `capture`: values that a step takes from its answer.
+
+use super::headers::is_token;
+use super::pointer::check_pointer;
+use super::reader::{Faults, Table, Value};
+use super::regex;
+use crate::error::Fault;
+use crate::method::Method;
+use crate::model::{Capture, Source};
+use crate::placeholder::PLACEHOLDERS;
+
+pub(super) const SOURCES: [&str; 3] = ["json", "header", "regex"];
+
+const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \
+                       { header = \"x-token\" } or { regex = 'token=(\\w+)' }";
+
+pub(super) fn read(
+    table: &mut Table<'_>,
+    method: Option<&Method>,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<Capture>> {
+    let Some(value) = table.take("capture") else { return Some(Vec::new()) };
+    let values = value.table("`capture`", faults)?.rest();
+    let captures: Vec<_> = values.iter().map(|value| read_one(value, method, faults)).collect();
+    captures.into_iter().collect()
+}
+
+/// Returns the names of the values that a step captures. Includes the names of faulty captures, so
+/// that a later use of such a name does not count as a second fault.
+pub(super) fn names(step: &Value<'_>) -> Vec<String> {
+    let table = step.node.get_ref().as_table();
+    let capture = table.and_then(|table| {
+        let (_, node) = table.iter().find(|(key, _)| key.get_ref() == "capture")?;
+        node.get_ref().as_table()
+    });
+    let keys = capture.into_iter().flat_map(|capture| capture.keys());
+    keys.map(|key| key.get_ref().to_string()).collect()
+}
+
+fn read_one(
+    value: &Value<'_>,
+    method: Option<&Method>,
+    faults: &mut Faults<'_>,
+) -> Option<Capture> {
+    let named = check_name(value, faults);
+    let mut table = value.table("a capture", faults)?;
+    let sources = table.take_any(SOURCES);
+    if sources.is_empty() {
+        let message = format!("the capture `{}` has no source", value.key);
+        value.fault::<()>(message, "no source", EXAMPLE, faults);
+    }
+    if sources.len() > 1 {
+        let message = format!("the capture `{}` has more than one source", value.key);
+        let at =
+            |fault: Fault, source: &Value<'_>| fault.at(source.key_place.clone(), "one source");
+        let fault = sources.iter().fold(Fault::new(message), at);
+        faults.add(fault.help("keep one source, or write a separate capture for each source"));
+    }
+    if method == Some(&Method::HEAD) {
+        let of_body = sources.iter().filter(|source| source.key != "header");
+        of_body.for_each(|source| refuse_for_head(source, faults));
+    }
+    let optional = table.take("optional").map_or(Some(false), |value| value.boolean(faults));
+    let read: Vec<_> = sources.iter().map(|source| read_source(source, faults)).collect();
+    table.finish(faults);
+    let source = read.into_iter().next()??;
+    let optional = optional?;
+    named.then(|| Capture { name: value.key.to_owned(), source, optional })
+}
+
+fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {
+    let name = value.key;
+    let fault = if PLACEHOLDERS.contains(&name) {
+        Fault::new(format!("`{name}` is the name of a built-in placeholder"))
+            .at(value.key_place.clone(), "reserved")
+            .help(format!("give the captured value another name, such as `captured_{name}`"))
+    } else if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-".contains(c)) {
+        Fault::new(format!("`{name}` is not a valid name for a captured value"))
+            .at(value.key_place.clone(), "invalid name")
+            .help("use letters, digits, `_` and `-`")
+    } else {
+        return true;
+    };
+    faults.add(fault);
+    false
+}
+
+fn read_source(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
+    let text = value.text(faults)?;
+    match value.key {
+        "json" => {
+            check_pointer(text, value.place(), faults);
+            Some(Source::Json(text.to_owned()))
+        }
+        "header" => read_header(text, value, faults),
+        _ => regex::read(value, faults).map(Source::Regex),
+    }
+}
+
+fn read_header(name: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
+    if name.is_empty() || !name.chars().all(is_token) {
+        let message = format!("`{name}` is not a valid header name");
+        return value.fault(message, "invalid name", "write a name such as \"x-session\"", faults);
+    }
+    Some(Source::Header(name.to_ascii_lowercase()))
+}
+
+fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
+    let message = format!("`{}` reads a body, but a response to HEAD has no body", value.key);
+    value.fault::<()>(message, "no body", "use `get`, or capture a header", faults);
+}

@@ -1,0 +1,152 @@
+//! Conditions of `expect` and of its `not`: what headers and body of a response must be, or must not.
+
+use toml::de::DeValue;
+
+use super::headers::is_token;
+use super::pointer::check_pointer;
+use super::reader::{Faults, Table, Value};
+use super::{json, regex};
+use crate::error::Fault;
+use crate::expect::{Condition, HeaderCondition, JsonType};
+use crate::method::Method;
+use crate::size_range::SizeRange;
+
+pub(super) const JSON_TYPES: [(&str, JsonType); 6] = [
+    ("array", JsonType::Array),
+    ("boolean", JsonType::Boolean),
+    ("null", JsonType::Null),
+    ("number", JsonType::Number),
+    ("object", JsonType::Object),
+    ("string", JsonType::String),
+];
+
+/// Keys of conditions that read the body of a response.
+pub(super) const OF_BODY: [&str; 5] = ["body", "regex", "json", "json_type", "json_size"];
+
+const SIZE: &str = "a number, or a range such as \">= 1\"";
+
+/// Takes all conditions of a table, which may have none.
+pub(super) fn take_all(
+    table: &mut Table<'_>,
+    method: Option<&Method>,
+    faults: &mut Faults<'_>,
+) -> Vec<Condition> {
+    let values = table.take_any(OF_BODY);
+    if method == Some(&Method::HEAD) {
+        values.iter().for_each(|value| refuse_for_head(value, faults));
+    }
+    let mut all = Vec::new();
+    for value in &values {
+        match value.key {
+            "body" => all.extend(read_text(value, faults).map(Condition::Text)),
+            "regex" => all.extend(regex::read(value, faults).map(Condition::Regex)),
+            "json" => all.extend(at_pointers(value, "`json`", faults, |at, value, faults| {
+                Some(Condition::Json(at, json::read(value, faults)?))
+            })),
+            "json_type" => {
+                all.extend(at_pointers(value, "`json_type`", faults, |at, value, faults| {
+                    Some(Condition::JsonType(at, value.choice(&JSON_TYPES, faults)?))
+                }));
+            }
+            _ => all.extend(at_pointers(value, "`json_size`", faults, |at, value, faults| {
+                Some(Condition::JsonSize(at, read_size(value, faults)?))
+            })),
+        }
+    }
+    if let Some(headers) = table.take("headers") {
+        all.extend(read_headers(&headers, faults));
+    }
+    all
+}
+
+/// Adds a fault for a key that reads the body of a response to `HEAD`.
+fn refuse_for_head(value: &Value<'_>, faults: &mut Faults<'_>) {
+    let message = format!("`{}` reads a body, but a response to HEAD has no body", value.key);
+    let help = "use `get`, or expect only a status and headers";
+    value.fault::<()>(message, "no body", help, faults);
+}
+
+fn read_text(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let text = value.text(faults)?;
+    if text.is_empty() {
+        let help = "leave out `body`, or write a text that an expected response contains";
+        return value.fault(
+            "`body` must not be empty: every response contains the empty text",
+            "checks nothing",
+            help,
+            faults,
+        );
+    }
+    Some(text.to_owned())
+}
+
+/// Reads a table from JSON pointers to values, and returns the condition of each pair.
+fn at_pointers(
+    value: &Value<'_>,
+    name: &'static str,
+    faults: &mut Faults<'_>,
+    read: impl Fn(String, &Value<'_>, &mut Faults<'_>) -> Option<Condition>,
+) -> Vec<Condition> {
+    let Some(table) = value.table(name, faults) else { return Vec::new() };
+    let conditions = table.rest().into_iter().filter_map(|value| {
+        check_pointer(value.key, value.key_place.clone(), faults);
+        read(value.key.to_owned(), &value, faults)
+    });
+    conditions.collect()
+}
+
+pub(super) fn read_size(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<SizeRange> {
+    match value.node.get_ref() {
+        DeValue::Integer(_) => Some(SizeRange::only(value.integer(0..=u64::MAX >> 1, faults)?)),
+        DeValue::String(text) => match SizeRange::parse(text) {
+            Some(size) => Some(size),
+            None => {
+                let message = format!("\"{text}\" is not a range of sizes");
+                let help = "write a number, or <, <=, > or >= and a number";
+                value.fault(message, "not a range", help, faults)
+            }
+        },
+        _ => value.wrong_type(SIZE, faults),
+    }
+}
+
+fn read_headers(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Condition> {
+    let Some(table) = value.table("`headers`", faults) else { return Vec::new() };
+    let conditions = table.rest().into_iter().filter_map(|value| {
+        if value.key.is_empty() || !value.key.chars().all(is_token) {
+            let fault = Fault::new(format!("`{}` is not a valid header name", value.key));
+            let help = "use letters, digits and !#$%&'*+-.^_`|~";
+            faults.add(fault.at(value.key_place.clone(), "invalid name").help(help));
+        }
+        let condition = read_header(&value, faults)?;
+        Some(Condition::Header(value.key.to_ascii_lowercase(), condition))
+    });
+    conditions.collect()
+}
+
+fn read_header(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<HeaderCondition> {
+    match value.node.get_ref() {
+        DeValue::String(text) => Some(HeaderCondition::Equal(text.to_string())),
+        DeValue::Boolean(true) => Some(HeaderCondition::Present),
+        DeValue::Boolean(false) => {
+            let message = format!("`{}`: false is not a condition of a header", value.key);
+            let help =
+                "for a header that must be absent, write not = { headers = { NAME = true } }";
+            value.fault(message, "not a condition", help, faults)
+        }
+        DeValue::Table(_) => {
+            let mut table = value.table("a header", faults)?;
+            let pattern = table.take("regex");
+            let place = table.place.clone();
+            table.finish(faults);
+            let Some(pattern) = pattern else {
+                let fault = Fault::new(format!("the header `{}` has no `regex`", value.key));
+                let help = "write { regex = '…' }, a string for the whole value, or true";
+                faults.add(fault.at(place, "no condition").help(help));
+                return None;
+            };
+            regex::read(&pattern, faults).map(HeaderCondition::Regex)
+        }
+        _ => value.wrong_type("a string, { regex = '…' }, or true", faults),
+    }
+}

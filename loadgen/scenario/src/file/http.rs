@@ -1,0 +1,211 @@
+//! `[http]`: HTTP options and the transport of requests.
+
+use std::path::Path;
+
+use url::{Host, ParseError, Url};
+
+use super::reader::{Faults, Value};
+use super::tls;
+use crate::error::Fault;
+use crate::http::{Http, HttpVersion, Reuse, TransportKind};
+use crate::overrides::MOST_USERS;
+
+/// Largest number of consecutive redirects: as many as browsers follow.
+pub(super) const MOST_REDIRECTS: u64 = 20;
+
+/// Largest number of connections, and of users of one connection: as many as users.
+pub(super) const MOST_SHARED: u64 = MOST_USERS as u64;
+
+const KEYS: [&str; 10] = [
+    "version",
+    "connections",
+    "streams",
+    "redirects",
+    "cookies",
+    "proxy",
+    "connection",
+    "transport",
+    "tls",
+    "auth",
+];
+
+pub(super) const VERSIONS: [(&str, HttpVersion); 2] =
+    [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
+
+pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 4] = [
+    ("auto", None),
+    ("http1", Some(TransportKind::Http1)),
+    ("http2", Some(TransportKind::Http2)),
+    ("reqwest", Some(TransportKind::Reqwest)),
+];
+
+pub(super) const CONNECTIONS: [(&str, Reuse); 2] =
+    [("keep-alive", Reuse::KeepAlive), ("per-request", Reuse::PerRequest)];
+
+/// Reads the table into the options `http`, which a file without the table has. Relative paths in the
+/// file start at `folder`.
+pub(super) fn read(
+    value: &Value<'_>,
+    mut http: Http,
+    folder: &Path,
+    faults: &mut Faults<'_>,
+) -> Option<Http> {
+    let mut table = value.table("[http]", faults)?;
+    let values = table.take_any(KEYS);
+    table.finish(faults);
+    for value in &values {
+        read_key(value, folder, &mut http, faults);
+    }
+    check_transport(&http, &values, faults);
+    check_sharing(&http, &values, faults);
+    if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
+        refuse_server_name(&http, &values, faults);
+    }
+    Some(http)
+}
+
+/// Reads one key of `[http]` into `http`; a key with a fault keeps its default value.
+fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faults<'_>) {
+    match value.key {
+        "version" => http.version = value.choice(&VERSIONS, faults).unwrap_or_default(),
+        "redirects" => {
+            let redirects = value.integer(0..=MOST_REDIRECTS, faults);
+            http.redirects = redirects.and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
+        }
+        "connections" => http.sharing.connections = read_shared(value, faults),
+        "streams" => http.sharing.streams = read_shared(value, faults),
+        "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
+        "proxy" => http.proxy = read_proxy(value, faults),
+        "connection" => http.connection = value.choice(&CONNECTIONS, faults).unwrap_or_default(),
+        // Read with the steps, whose names it can use.
+        "auth" => {}
+        "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),
+        _ => http.transport = value.choice(&TRANSPORTS, faults).flatten(),
+    }
+}
+
+fn read_shared(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
+    value.integer(1..=MOST_SHARED, faults).and_then(|n| u32::try_from(n).ok())
+}
+
+/// Reads the URL of the proxy. Uses the transport's URL parser, so that the transport reads the URL
+/// in the same way.
+fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
+    let text = value.text(faults)?;
+    let label = match Url::parse(text) {
+        Err(ParseError::RelativeUrlWithoutBase) => "no scheme".to_owned(),
+        Err(reason) => reason.to_string(),
+        Ok(url) if !matches!(url.scheme(), "http" | "https") => "unsupported scheme".to_owned(),
+        Ok(url) if !url.host().is_some_and(is_host) => "invalid host".to_owned(),
+        Ok(url) if url.path() != "/" || url.query().is_some() || url.fragment().is_some() => {
+            "more than a host and a port".to_owned()
+        }
+        Ok(_) => return Some(text.to_owned()),
+    };
+    let message = "`proxy` must be the http:// or https:// URL of a proxy";
+    value.fault(message, label, "write a URL such as \"http://10.0.0.1:3128\"", faults)
+}
+
+/// Returns whether the transport can connect to a proxy's host. A URL can have host names with
+/// quotes or braces, but the transport silently ignores a proxy with such a name.
+fn is_host(host: Host<&str>) -> bool {
+    match host {
+        Host::Domain(name) => name.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c)),
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
+    }
+}
+
+/// Adds a fault if the file requires a transport together with options that it does not support.
+fn check_transport(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let value = |key| values.iter().find(|value| value.key == key);
+    let (Some(kind), Some(forced)) = (http.transport, value("transport")) else { return };
+    let features = http.needs_reqwest();
+    let by_reqwest = features.iter().map(|feature| (feature.key(), "needs reqwest"));
+    let beyond: Vec<(&str, &str)> = match (kind, http.version) {
+        (TransportKind::Http1, HttpVersion::Http2) => {
+            by_reqwest.chain([("version", "needs http2")]).collect()
+        }
+        (TransportKind::Http1, HttpVersion::Http11) => by_reqwest.collect(),
+        (TransportKind::Http2, HttpVersion::Http2) => by_reqwest.collect(),
+        (TransportKind::Http2, HttpVersion::Http11) => {
+            let message = "the transport `http2` needs `version = \"2\"`";
+            let help = "add `version = \"2\"`, or leave out `transport`";
+            return forced.fault::<()>(message, "chosen here", help, faults).unwrap_or_default();
+        }
+        (TransportKind::Reqwest, _) => {
+            vec![("connections", "needs http2"), ("streams", "needs http2")]
+        }
+    };
+    let beyond = beyond.into_iter().filter_map(|(key, label)| Some((value(key)?, label)));
+    let beyond: Vec<_> = beyond.collect();
+    if beyond.is_empty() {
+        return;
+    }
+    let message = format!("the transport `{kind}` does not support all options in [http]");
+    let fault = Fault::new(message)
+        .help("leave out `transport`: loadgen then uses the transport that the options need");
+    let places = [(forced, "chosen here")].into_iter().chain(beyond);
+    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+}
+
+/// Adds a fault if users are to share connections where they cannot.
+fn check_sharing(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let shared = |value: &&Value<'_>| ["connections", "streams"].contains(&value.key);
+    let Some(first) = values.iter().find(shared) else { return };
+    if http.version == HttpVersion::Http11 {
+        let message =
+            format!("`{}` has no effect in HTTP/1.1: each user has a connection", first.key);
+        let help = "add `version = \"2\"`, or leave the key out";
+        return first.fault::<()>(message, "only in HTTP/2", help, faults).unwrap_or_default();
+    }
+    if http.connection == Reuse::PerRequest
+        && let Some(other) = values.iter().find(|value| value.key == "connection")
+    {
+        let message = format!("`{}` has no effect if each request opens a connection", first.key);
+        let fault =
+            Fault::new(message).at(first.place(), "no effect").at(other.place(), "chosen here");
+        return faults.add(fault.help("leave one of them out"));
+    }
+    let features = http.needs_reqwest();
+    let of_feature = |value: &&Value<'_>| features.iter().any(|it| it.key() == value.key);
+    if let Some(other) = values.iter().find(of_feature) {
+        let message = format!("`{}` does not go together with `{}`", first.key, other.key);
+        let fault = Fault::new(message)
+            .at(first.place(), "needs the transport http2")
+            .at(other.place(), "needs the transport reqwest");
+        faults.add(fault.help("leave one of them out"));
+    }
+}
+
+/// Adds a fault about steps that cannot have the options of [http]. `value` is that table; `None` if the
+/// file has none.
+pub(super) fn refuse(fault: Fault, value: Option<&Value<'_>>, faults: &mut Faults<'_>) {
+    faults.add(match value {
+        Some(value) => fault.at(value.key_place.clone(), "asked for here"),
+        None => fault,
+    });
+}
+
+/// Adds a fault if connections carry fewer requests at a time than `users` users send. `value` is the
+/// table [http].
+pub(super) fn check_users(value: &Value<'_>, http: &Http, users: u32, faults: &mut Faults<'_>) {
+    let Err(error) = http.sharing.check(users) else { return };
+    let Some(mut table) = value.table("[http]", faults) else { return };
+    let fault = Fault::new(error.to_string())
+        .help("use more connections or streams, or leave one of the two keys out");
+    let places = table.take_any(["connections", "streams"]);
+    faults.add(places.iter().fold(fault, |fault, value| fault.at(value.place(), "too few")));
+}
+
+/// Adds a fault: `reqwest` always asks for the host of the URL.
+fn refuse_server_name(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let fault = Fault::new("the transport `reqwest` does not support `server_name`")
+        .help("leave out `server_name`, or the options that need reqwest");
+    let features = http.needs_reqwest();
+    let asking = values.iter().filter(|value| {
+        value.key == "transport" || features.iter().any(|feature| feature.key() == value.key)
+    });
+    let tls = values.iter().filter(|value| value.key == "tls").map(|value| (value, "named here"));
+    let places = tls.chain(asking.map(|value| (value, "needs reqwest")));
+    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+}

@@ -1,0 +1,63 @@
+//! Schema of `[thresholds]`.
+
+use serde_json::{Map, Value};
+
+use super::kinds::{DURATION, Schema, matching, table};
+use crate::metric::{METRICS, Metric, Statistic, Timing};
+
+/// Regular expression for a number as Rust's parser reads numbers, with `_` allowed anywhere.
+const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
+
+/// Regular expression for the threshold keys of each kind of metric. Except for a counter, the name
+/// of a step may precede the metric.
+const KEYS: [(&str, Metric); 6] = [
+    (r"^(.*\.)?(p[0-9].*|mean|max)$", Metric::Time(Timing::Latency, Statistic::Max)),
+    (r"^(.*\.)?error_rate$", Metric::ErrorRate),
+    (r"^(.*\.)?rate$", Metric::Rate),
+    (r"^(.*\.)?event_rate$", Metric::EventRate),
+    (r"^(.*\.)?unsent$", Metric::Unsent),
+    (r"^counter\..+$", Metric::Counter(String::new())),
+];
+
+pub(super) fn thresholds() -> Schema {
+    let by_pattern = KEYS.map(|(key, metric)| (key.to_owned(), condition(&metric).into()));
+    let offered = METRICS
+        .iter()
+        .filter_map(|key| Some(((*key).to_owned(), condition(&Metric::parse(key)?).into())));
+    let about = "Conditions that must hold for the run to pass. A key is a metric of all steps, or \
+                 \"NAME.METRIC\" of a step, a group or a flow, or \"iteration.METRIC\" of all \
+                 iterations, or \"counter.NAME\".";
+    table(about, [])
+        .with("properties", offered.collect::<Map<_, Value>>())
+        .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Value>>())
+}
+
+/// Returns the schema of a condition on this metric: a comparison operator and a bound.
+fn condition(metric: &Metric) -> Schema {
+    let (bound, what) = match metric {
+        Metric::Time(Timing::FirstByte, _) => {
+            (DURATION.to_owned(), "Time to the first byte of expected responses")
+        }
+        Metric::Time(Timing::FirstEvent, _) => {
+            (DURATION.to_owned(), "Time to the first event of expected streams")
+        }
+        Metric::Time(Timing::Gap, _) => {
+            (DURATION.to_owned(), "Time between successive events of expected streams")
+        }
+        // A key like `ttfb.p99` can also be a metric of a step called `ttfb`.
+        Metric::Time(Timing::Latency, _) => (DURATION.to_owned(), "Latency of expected responses"),
+        Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Share of failed requests"),
+        Metric::EventRate => {
+            (format!(r"{NUMBER}\s*(/s)?"), "Events per second, in expected streams")
+        }
+        Metric::Rate => (format!(r"{NUMBER}\s*(/s)?"), "Expected responses per second"),
+        Metric::Unsent => (NUMBER.to_owned(), "Requests that no user was free to send"),
+        Metric::Used(_) => (".*".to_owned(), "Resource that the target used"),
+        // A key like `counter.p99` can also be a metric of a step called `counter`.
+        Metric::Counter(_) | Metric::CounterRate(_) => {
+            (".*".to_owned(), "Sum of a counter or, with /s, the sum per second")
+        }
+    };
+    let about = format!("{what}, such as {}.", metric.example());
+    matching(&format!(r"^\s*(<=?|>=?)\s*{bound}\s*$"), &about)
+}

@@ -1,0 +1,345 @@
+//! `[[step]]`: one request and its expected answer.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use prost_reflect::MessageDescriptor;
+
+use super::headers::is_token;
+use super::moment::{self, Moment};
+use super::name::Name;
+use super::reader::{Faults, Table, Value};
+use super::websocket::{self, Placed};
+use super::{auth, body, capture, expect, grpc, headers, load, meaning, pairs, repeat};
+use crate::action::Action;
+use crate::body::Body;
+use crate::error::Fault;
+use crate::expect::Statuses;
+use crate::flow::{Given, Repeat};
+use crate::method::Method;
+use crate::model::{Step, When, request_line};
+use crate::nearest::list;
+use crate::template::{Piece, Template};
+
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Longest timeout of a step; equals the longest latency that is measured.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
+
+pub(super) const MOST_WEIGHT: u64 = 1_000_000;
+
+/// Keys whose value is a path, each with the method of the request.
+pub(super) const METHODS: [(&str, Method); 7] = [
+    ("get", Method::GET),
+    ("post", Method::POST),
+    ("put", Method::PUT),
+    ("patch", Method::PATCH),
+    ("delete", Method::DELETE),
+    ("head", Method::HEAD),
+    ("options", Method::OPTIONS),
+];
+
+/// Key whose value is any method and a path.
+pub(super) const REQUEST: &str = "request";
+
+/// A step as read, of which some parts may have faults.
+#[derive(Default)]
+pub(super) struct Read {
+    pub name: Option<Name>,
+    pub moment: Option<Moment>,
+    pub placed: Option<Placed>,
+    pub step: Option<Step>,
+}
+
+/// Reads the steps of an array, one after another. `of` names a step in messages.
+pub(super) fn read_all(
+    of: &'static str,
+    values: &[Value<'_>],
+    faults: &mut Faults<'_>,
+) -> Vec<Read> {
+    let read = values.iter().map(|value| {
+        let read = read(of, value, faults);
+        faults.scope.captured(capture::names(value));
+        read
+    });
+    read.collect()
+}
+
+fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
+    let Some(mut table) = value.table(of, faults) else {
+        return Read::default();
+    };
+    let name = table.take("name");
+    let moment = moment::read(&mut table, faults);
+    faults.scope.in_iteration = moment.as_ref().is_none_or(|m| m.when == When::Iteration);
+    // The condition makes sure of the value, even if a later step captures it.
+    let given = moment.as_ref().and_then(|moment| moment.given.as_ref());
+    let before = faults.scope.with_captured(given.into_iter().flat_map(Given::present));
+    let request = read_request(&mut table, faults);
+    let name = match name {
+        Some(name) => Name::read(&name, "a step", faults),
+        None => request.as_ref().map(Request::name),
+    };
+    let text = name.as_ref().map(|name| name.text.clone());
+    let placed = moment.as_ref().zip(request.as_ref()).map(|(moment, request)| Placed {
+        action: request.action,
+        when: moment.when,
+        place: request.place.clone(),
+    });
+    let step = read_rest(text, moment.as_ref(), request, &mut table, faults);
+    table.finish(faults);
+    faults.scope.has_captured(before);
+    Read { name, moment, placed, step }
+}
+
+fn read_rest(
+    name: Option<String>,
+    moment: Option<&Moment>,
+    request: Option<Request>,
+    table: &mut Table<'_>,
+    faults: &mut Faults<'_>,
+) -> Option<Step> {
+    let when = moment.map(|moment| moment.when);
+    let once = matches!(when, Some(When::Start | When::Stop));
+    let weight = table.take("weight").map_or(Some(None), |value| {
+        if once {
+            let message = "a step with `when` cannot have a `weight`";
+            let help =
+                "weights divide the iterations among steps: leave out either `weight` or `when`";
+            return value.fault(message, "no effect", help, faults);
+        }
+        let weight = value.integer(1..=MOST_WEIGHT, faults)?;
+        u32::try_from(weight).ok().map(Some)
+    });
+    let repeat = match table.take("repeat") {
+        Some(value) => repeat::read(&value, once, faults),
+        None => Some(Repeat::default()),
+    };
+    let group = match table.take("group") {
+        Some(value) => Name::read(&value, "a group", faults).map(|name| Some(name.text)),
+        None => Some(None),
+    };
+    let timeout =
+        table.take("timeout").map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
+    let think_time = match table.take("think_time") {
+        None => Some(None),
+        Some(value) if when == Some(When::Stop) => {
+            let message = "a step with when = \"stop\" cannot have a `think_time`";
+            let help = "users do not wait while they stop: leave out `think_time`";
+            value.fault(message, "no effect", help, faults)
+        }
+        Some(value) => load::read_think_time(&value, faults).map(Some),
+    };
+    let verify = table.take("verify").map_or(Some(true), |value| value.boolean(faults));
+    meaning::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
+    let query = table.take("query").map(|value| pairs::read(&value, "`query`", faults));
+    let body = table.take("body");
+    let written = table.take("headers");
+    let message_type = request.as_ref().and_then(|request| request.message_type.as_ref());
+    let has_body = body.is_some() && message_type.is_none();
+    let headers =
+        written.as_ref().map_or(Some(Vec::new()), |value| headers::read(value, has_body, faults));
+    let headers = match request.as_ref().map(|request| request.action) {
+        Some(Action::Connect) => {
+            let subprotocol = table.take(websocket::SUBPROTOCOL);
+            websocket::beside(subprotocol, written.as_ref(), headers, faults)
+        }
+        Some(Action::Call) => {
+            grpc::check_headers(written.as_ref(), faults);
+            headers
+        }
+        _ => headers,
+    };
+    let headers = auth::beside(table.take("auth"), headers, faults);
+    let body = match (message_type, body) {
+        (Some(kind), body) => Some(grpc::read_body(body.as_ref(), kind, faults)),
+        (None, body) => body.map(|value| body::read(&value, faults)),
+    };
+    let method = request.as_ref().map(|request| &request.method);
+    let has_status = table.peek("expect").is_some_and(|expect| {
+        expect.node.get_ref().as_table().is_some_and(|keys| keys.contains_key("status"))
+    });
+    let (expect, counters) = expect::read(table, method, timeout, faults);
+    let captures = capture::read(table, method, faults);
+    let Request { action, method, mut path, message, .. } = request?;
+    if let Some(query) = query {
+        let query = query?;
+        let has_query = path.literals().any(|text| text.contains('?'));
+        if query.as_constant() != Some("") {
+            path.push(Piece::Literal(if has_query { "&" } else { "?" }.to_owned()));
+            path.append(query);
+        }
+    }
+    let body = match body {
+        Some(body) => Some(body?),
+        None => message,
+    };
+    let mut expect = expect?;
+    match action {
+        Action::Request => {}
+        Action::Call => {
+            expect.status = Statuses::new(vec![(200, 200)]);
+            expect.grpc_status.get_or_insert_default();
+        }
+        _ if has_status => {}
+        _ => expect.status = Statuses::new(vec![(101, 101)]),
+    }
+    Some(Step {
+        name: name?,
+        when: when?,
+        action,
+        method,
+        path,
+        headers: headers?,
+        body,
+        weight: weight?,
+        given: moment?.given.clone(),
+        repeat: repeat?,
+        group: group?,
+        timeout: timeout?,
+        think_time: think_time?,
+        verify: verify?,
+        expect,
+        counters,
+        captures: captures?,
+    })
+}
+
+struct Request {
+    place: Range<usize>,
+    action: Action,
+    method: Method,
+    path: Template,
+    /// Message to send over a WebSocket.
+    message: Option<Body>,
+    /// Type of the message that a gRPC call sends.
+    message_type: Option<MessageDescriptor>,
+}
+
+impl Request {
+    fn of_http(place: Range<usize>, method: Method, path: Template) -> Self {
+        Self { place, action: Action::Request, method, path, message: None, message_type: None }
+    }
+
+    /// Creates a use of the user's WebSocket, which has no path.
+    fn of_socket(place: Range<usize>, action: Action, message: Option<Body>) -> Self {
+        let request = Self::of_http(place, Method::GET, Template::default());
+        Self { action, message, ..request }
+    }
+
+    /// Returns the step's default name: the method and the path, such as `GET /items`.
+    fn name(&self) -> Name {
+        let text = request_line(self.action, &self.method, &self.path);
+        Name { place: self.place.clone(), text }
+    }
+}
+
+fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Request> {
+    let keys = METHODS.map(|(key, _)| key);
+    let others = [REQUEST, grpc::KEY].into_iter().chain(websocket::KEYS);
+    let values = table.take_any(keys.into_iter().chain(others));
+    if values.is_empty() {
+        let fault =
+            Fault::new("the step has no request").at(table.place.clone(), "nothing to send");
+        let help = format!(
+            "add one of {}, such as get = \"/\"; or one of {}",
+            list(keys),
+            list([grpc::KEY].into_iter().chain(websocket::KEYS))
+        );
+        faults.add(fault.help(help));
+    }
+    if values.len() > 1 {
+        let fault = Fault::new("a step has only one request")
+            .help("write a separate [[step]] for each request");
+        let at =
+            |fault: Fault, request: &Value<'_>| fault.at(request.key_place.clone(), "one request");
+        faults.add(values.iter().fold(fault, at));
+    }
+    let requests: Vec<_> = values.iter().map(|value| read_one_request(value, faults)).collect();
+    // Several requests are a fault, found above: the first one stands for the step.
+    requests.into_iter().next()?
+}
+
+/// Reads a use of the user's WebSocket.
+fn read_of_socket(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
+    let place = value.key_place.clone();
+    match value.key {
+        "websocket" => {
+            let path = read_path(value.text(faults)?, value, faults)?;
+            let opened = Request::of_http(value.place(), Method::GET, path);
+            Some(Request { action: Action::Connect, ..opened })
+        }
+        "send" => {
+            let (action, message) = websocket::read_send(value, faults)?;
+            Some(Request::of_socket(place, action, Some(message)))
+        }
+        "receive" => {
+            websocket::read_true(value, faults)?;
+            Some(Request::of_socket(place, Action::Receive, None))
+        }
+        _ => {
+            websocket::read_true(value, faults)?;
+            Some(Request::of_socket(place, Action::Close, None))
+        }
+    }
+}
+
+fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
+    if websocket::KEYS.contains(&value.key) {
+        return read_of_socket(value, faults);
+    }
+    if value.key == grpc::KEY {
+        let (path, kind) = grpc::read_call(value, faults)?;
+        let posted = Request::of_http(value.place(), Method::POST, path);
+        return Some(Request { action: Action::Call, message_type: Some(kind), ..posted });
+    }
+    let text = value.text(faults)?;
+    let place = value.place();
+    if let Some((_, method)) = METHODS.into_iter().find(|(key, _)| *key == value.key) {
+        return Some(Request::of_http(place, method, read_path(text, value, faults)?));
+    }
+    let Some((method, path)) = text.split_once(' ') else {
+        let message = format!("`{}` must be a method, a space and a path", value.key);
+        let help = "write request = \"PROPFIND /files\"";
+        return value.fault(message, "no space", help, faults);
+    };
+    if method.is_empty() || !method.chars().all(is_token) || method.eq_ignore_ascii_case("CONNECT")
+    {
+        let message = format!("`{method}` is not a method that loadgen can send");
+        let help = "write a method such as PROPFIND, in upper case";
+        return value.fault(message, "not a method", help, faults);
+    }
+    Some(Request::of_http(place, Method::new(method), read_path(path, value, faults)?))
+}
+
+/// Reads a path and query. `text` is the value, or the end of the value.
+fn read_path(text: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Template> {
+    // Nothing, or only a query, stands for the path of the target's URL.
+    if !text.is_empty() && !text.starts_with(['/', '?']) {
+        let message = format!("`{}` must be a path that begins with `/`", value.key);
+        let help = "write only path and query, such as \"/items\": the host is that of the target";
+        return value.fault(message, "not a path", help, faults);
+    }
+    let path = value.parsed(text, Template::parse_path(text, &faults.scope), faults)?;
+    if let Some(bad) =
+        path.literals().flat_map(str::chars).find(|c| !c.is_ascii_graphic() || *c == '#')
+    {
+        let message = format!("`{}` contains {bad:?}, which a path cannot contain", value.key);
+        return value.fault(
+            message,
+            "not a path",
+            "percent-encode the character, such as %20 for a space",
+            faults,
+        );
+    }
+    Some(path)
+}
+
+fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
+    let timeout = value.positive_duration(faults)?;
+    if timeout > LONGEST_TIMEOUT {
+        let message = "`timeout` must be at most 10m";
+        return value.fault(message, "longer than any measured latency", "", faults);
+    }
+    Some(timeout)
+}

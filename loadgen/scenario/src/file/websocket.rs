@@ -1,0 +1,160 @@
+//! `websocket`, `send`, `receive` and `close`: the steps of a WebSocket.
+
+use std::ops::Range;
+
+use super::reader::{Faults, Value};
+use super::{body, headers, http, json};
+use crate::action::Action;
+use crate::body::Body;
+use crate::error::Fault;
+use crate::http::{Http, HttpFeature, HttpVersion, TransportKind};
+use crate::model::When;
+use crate::nearest::list;
+use crate::template::Template;
+
+/// Keys of the steps of a WebSocket, in the order in which they are used.
+pub(super) const KEYS: [&str; 4] = ["websocket", "send", "receive", "close"];
+
+/// Keys of the content of a message, of which a message has exactly one.
+pub(super) const CONTENTS: [&str; 3] = ["text", "json", "file"];
+
+/// Key of a step that names the subprotocol, and the header that offers the subprotocol.
+pub(super) const SUBPROTOCOL: &str = "subprotocol";
+const SUBPROTOCOL_HEADER: &str = "sec-websocket-protocol";
+
+/// Headers of the opening handshake, which loadgen sets itself.
+const OF_HANDSHAKE: [&str; 7] = [
+    "connection",
+    "upgrade",
+    "sec-websocket-accept",
+    "sec-websocket-extensions",
+    "sec-websocket-key",
+    SUBPROTOCOL_HEADER,
+    "sec-websocket-version",
+];
+
+/// Reads `send`: a message, and whether the step waits for a message of the server.
+pub(super) fn read_send(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(Action, Body)> {
+    let mut table = value.table("`send`", faults)?;
+    let contents = table.take_any(CONTENTS);
+    let reply = table.take("reply").map_or(Some(true), |value| value.boolean(faults));
+    table.finish(faults);
+    let message = match contents.as_slice() {
+        [content] => body::read_content(content, None, faults),
+        [] => {
+            let help = "write send = { text = \"hello\" } or { json = { type = \"ping\" } }";
+            value.fault("`send` has no message", "nothing to send", help, faults)
+        }
+        several => {
+            let fault = Fault::new(format!("a message has only one of {}", list(CONTENTS)));
+            let at = |fault: Fault, one: &Value<'_>| fault.at(one.key_place.clone(), "one message");
+            faults.add(several.iter().fold(fault, at).help("keep one of them"));
+            None
+        }
+    };
+    Some((Action::Send { reply: reply? }, message?))
+}
+
+/// Reads a key that must be `true`: `receive` or `close`.
+pub(super) fn read_true(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<()> {
+    if value.boolean(faults)? {
+        return Some(());
+    }
+    let message = format!("`{}` must be true", value.key);
+    value.fault(message, "no action", "leave out the step", faults)
+}
+
+/// Adds the headers of the opening handshake to those of a step, which must set none of them.
+pub(super) fn beside(
+    subprotocol: Option<Value<'_>>,
+    written: Option<&Value<'_>>,
+    headers: Option<Vec<(String, Template)>>,
+    faults: &mut Faults<'_>,
+) -> Option<Vec<(String, Template)>> {
+    for value in written.into_iter().flat_map(json::fields) {
+        let name = value.key.to_ascii_lowercase();
+        if OF_HANDSHAKE.contains(&name.as_str()) {
+            let message = format!("`{}` is a part of the opening handshake", value.key);
+            let help = match name.as_str() {
+                SUBPROTOCOL_HEADER => "write subprotocol = \"NAME\"",
+                _ => "leave the header out: loadgen sets it",
+            };
+            faults.add(Fault::new(message).at(value.key_place.clone(), "not allowed").help(help));
+        }
+    }
+    let Some(value) = subprotocol else { return headers };
+    let name = value.text(faults)?;
+    if name.is_empty() || !name.chars().all(headers::is_token) {
+        let message = format!("`{name}` is not the name of a subprotocol");
+        let help = "use letters, digits and !#$%&'*+-.^_`|~, such as \"graphql-transport-ws\"";
+        return value.fault(message, "invalid name", help, faults);
+    }
+    let mut headers = headers?;
+    headers.push((SUBPROTOCOL_HEADER.to_owned(), Template::literal(name)));
+    Some(headers)
+}
+
+/// Action of a step, and when it happens. `place` is the position of the action's key.
+#[derive(Clone)]
+pub(super) struct Placed {
+    pub action: Action,
+    pub when: When,
+    pub place: Range<usize>,
+}
+
+/// Adds a fault for each step that needs a WebSocket which no step before it can open. `begins` has
+/// the index of the first step of each flow, and of the first step after the last flow; it is empty
+/// without flows. `one_flow_each` tells whether each user takes one flow only.
+pub(super) fn check_order(
+    steps: &[Placed],
+    begins: &[usize],
+    one_flow_each: bool,
+    faults: &mut Faults<'_>,
+) {
+    let flow = |index: usize| begins.partition_point(|begin| *begin <= index);
+    let is_before = |other: usize, index: usize| match (steps[other].when, steps[index].when) {
+        (When::Iteration, When::Iteration) if flow(other) != flow(index) => !one_flow_each,
+        (When::Iteration, When::Stop) => true,
+        _ => other < index,
+    };
+    for (index, step) in steps.iter().enumerate().filter(|(_, step)| step.action.needs_socket()) {
+        let opens =
+            |other: usize| steps[other].action == Action::Connect && is_before(other, index);
+        if !(0..steps.len()).any(opens) {
+            let fault = Fault::new("no step before this one opens a WebSocket");
+            let help = "add a step before it, such as websocket = \"/ws\", in the same flow or with \
+                        when = \"start\"";
+            faults.add(fault.at(step.place.clone(), "needs an open WebSocket").help(help));
+        }
+    }
+}
+
+/// Adds a fault if steps use a WebSocket with options of `[http]` that a WebSocket cannot have.
+/// `place` is the first step of a WebSocket.
+pub(super) fn check_http(
+    http: &Http,
+    table: Option<&Value<'_>>,
+    place: Range<usize>,
+    faults: &mut Faults<'_>,
+) {
+    let transport = http.transport();
+    if transport == TransportKind::Http1 {
+        return;
+    }
+    let (what, help) = match (http.needs_reqwest().first(), http.version) {
+        (Some(feature @ HttpFeature::Cookies), _) => (
+            feature.to_string(),
+            "leave out `cookies`: capture the cookie, and send it as a header of the step",
+        ),
+        (Some(feature), _) => (feature.to_string(), "leave out the key in [http]"),
+        (None, HttpVersion::Http2) => (
+            "HTTP/2".to_owned(),
+            "leave out `version`: a WebSocket over HTTP/2 (RFC 8441) is not supported",
+        ),
+        (None, HttpVersion::Http11) => {
+            (format!("the transport `{transport}`"), "leave out `transport`")
+        }
+    };
+    let fault = Fault::new(format!("a WebSocket cannot be used with {what}"));
+    http::refuse(fault.at(place, "uses a WebSocket").help(help), table, faults);
+}

@@ -1,0 +1,171 @@
+//! HTTP options and the transport of a scenario's requests.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::sharing::Sharing;
+use super::tls::Tls;
+
+/// HTTP options of a scenario. The default is plain HTTP/1.1: a redirect is an answer like any
+/// other, and no state is kept between requests.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Http {
+    /// HTTP version of all requests.
+    pub version: HttpVersion,
+    /// Largest number of consecutive redirects that a request follows; 0 follows none.
+    pub redirects: u32,
+    /// Whether each user keeps the cookies that it receives.
+    pub cookies: bool,
+    /// URL (`http://` or `https://`) of a proxy for all requests; `None` uses no proxy.
+    pub proxy: Option<String>,
+    /// Connections of users of HTTP/2.
+    pub sharing: Sharing,
+    /// Whether a user's requests share a connection.
+    pub connection: Reuse,
+    /// Transport that the file requires; `None` chooses a suitable transport.
+    pub transport: Option<TransportKind>,
+    /// TLS options, for `https://` URLs.
+    pub tls: Tls,
+}
+
+/// A version of HTTP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HttpVersion {
+    /// HTTP/1.1.
+    #[default]
+    Http11,
+    /// HTTP/2. For `http://`, requests assume HTTP/2 without negotiation ("prior knowledge"). For
+    /// `https://`, requests use HTTP/2 if the server agrees.
+    Http2,
+}
+
+/// Number of requests that a connection serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reuse {
+    /// All requests of a user, as long as the server keeps the connection open.
+    #[default]
+    KeepAlive,
+    /// One request, so that each latency includes the time to connect.
+    PerRequest,
+}
+
+/// Implementation that sends requests and receives answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TransportKind {
+    /// Built-in implementation for HTTP/1.1, which costs the load generator least.
+    Http1,
+    /// Implementation for HTTP/2.
+    Http2,
+    /// The `reqwest` crate, which supports all options except shared connections.
+    Reqwest,
+}
+
+impl fmt::Display for TransportKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Http1 => "http1",
+            Self::Http2 => "http2",
+            Self::Reqwest => "reqwest",
+        })
+    }
+}
+
+/// HTTP options that only [`TransportKind::Reqwest`] supports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are the fields' of `Http`")]
+pub enum HttpFeature {
+    Redirects,
+    Cookies,
+    Proxy,
+}
+
+impl HttpFeature {
+    /// Returns the key of `[http]` that sets this option.
+    pub(super) fn key(self) -> &'static str {
+        match self {
+            Self::Redirects => "redirects",
+            Self::Cookies => "cookies",
+            Self::Proxy => "proxy",
+        }
+    }
+}
+
+impl fmt::Display for HttpFeature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Redirects => "redirects",
+            Self::Cookies => "cookies",
+            Self::Proxy => "a proxy",
+        })
+    }
+}
+
+impl Http {
+    /// Returns the options in use that only [`TransportKind::Reqwest`] supports.
+    pub fn needs_reqwest(&self) -> Vec<HttpFeature> {
+        let asked = [
+            (HttpFeature::Redirects, self.redirects > 0),
+            (HttpFeature::Cookies, self.cookies),
+            (HttpFeature::Proxy, self.proxy.is_some()),
+        ];
+        asked.into_iter().filter_map(|(feature, asked)| asked.then_some(feature)).collect()
+    }
+
+    /// Returns the transport of the requests: the one that the file requires, or else the cheapest
+    /// one that supports all options in use.
+    ///
+    /// ```
+    /// use loadgen_scenario::{Http, HttpVersion, TransportKind};
+    ///
+    /// assert_eq!(Http::default().transport(), TransportKind::Http1);
+    ///
+    /// let http2 = Http { version: HttpVersion::Http2, ..Http::default() };
+    /// assert_eq!(http2.transport(), TransportKind::Http2);
+    ///
+    /// let cookies = Http { cookies: true, ..Http::default() };
+    /// assert_eq!(cookies.transport(), TransportKind::Reqwest);
+    /// ```
+    pub fn transport(&self) -> TransportKind {
+        match (self.transport, self.version) {
+            (Some(kind), _) => kind,
+            _ if !self.needs_reqwest().is_empty() => TransportKind::Reqwest,
+            (None, HttpVersion::Http11) => TransportKind::Http1,
+            (None, HttpVersion::Http2) => TransportKind::Http2,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_feature_alone_requires_reqwest() {
+        let default = Http::default;
+        let cases = [
+            (Http { redirects: 1, ..default() }, HttpFeature::Redirects),
+            (Http { cookies: true, ..default() }, HttpFeature::Cookies),
+            (Http { proxy: Some("http://proxy".to_owned()), ..default() }, HttpFeature::Proxy),
+        ];
+        for (http, feature) in cases {
+            assert_eq!(http.needs_reqwest(), [feature]);
+            for version in [HttpVersion::Http11, HttpVersion::Http2] {
+                let http = Http { version, ..http.clone() };
+                assert_eq!(http.transport(), TransportKind::Reqwest, "{feature}");
+            }
+        }
+        assert_eq!(default().needs_reqwest(), []);
+    }
+
+    #[test]
+    fn the_transport_of_the_file_is_used() {
+        for kind in [TransportKind::Http1, TransportKind::Http2, TransportKind::Reqwest] {
+            let http = Http { transport: Some(kind), ..Http::default() };
+            assert_eq!(http.transport(), kind);
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! Scenarios: reads a TOML file into a validated model.
+//!
+//! [`load()`] reads and checks a whole file. The result is either a valid [`Scenario`] or one
+//! [`ScenarioError`] that shows every fault at its line.
+//!
+//! # Why the file is not read with `derive(Deserialize)`
+//!
+//! A derived reader stops at the first fault, so an author with five mistakes would see them one at
+//! a time. Instead, the `toml` crate parses the file into a tree with the position of every key and
+//! value. The `file` module walks the tree, takes out key after key and records every fault. Serde
+//! only serializes data for transfer: workers receive the model as it is.
+//!
+//! The `file` module does not check a file that is not valid TOML: a parser's guesses after a
+//! syntax error would produce false faults.
+
+mod action;
+mod backend;
+mod body;
+mod bounded;
+mod data;
+mod duration;
+mod environment;
+mod error;
+mod escape;
+mod expect;
+pub mod experiment;
+pub mod explain;
+mod file;
+mod flow;
+#[cfg(any(test, fuzzing))]
+mod fuzzing;
+mod grpc_status;
+mod http;
+mod iteration;
+mod limits;
+mod load;
+mod load_level;
+mod method;
+mod metric;
+mod model;
+mod multipart;
+mod nearest;
+mod overrides;
+mod placeholder;
+mod proof;
+mod protos;
+mod rows;
+mod secret;
+mod sharing;
+mod size_range;
+mod stream;
+mod template;
+mod threshold;
+mod tls;
+mod warnings;
+
+use std::path::Path;
+
+pub use action::Action;
+pub use backend::Backend;
+pub use body::{Attachment, Body, Part};
+pub use data::Data;
+pub use duration::parse_duration;
+pub use environment::{Environment, Secrets, process_environment};
+pub use error::{Fault, ScenarioError};
+pub use escape::RenderError;
+pub use expect::{Condition, Expect, HeaderCondition, JsonType, Statuses};
+pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
+#[cfg(any(test, fuzzing))]
+pub use fuzzing::encode_foreign;
+pub use grpc_status::{GrpcStatus, GrpcStatuses};
+pub use http::{Http, HttpFeature, HttpVersion, Reuse, TransportKind};
+pub use iteration::groups;
+pub use limits::{Cpus, Limits, Memory};
+pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
+pub use load_level::{LoadLevel, LoadLevelError};
+pub use method::Method;
+pub use metric::{Metric, Statistic, Timing, Used};
+pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
+pub use nearest::nearest;
+pub use overrides::{OverrideError, Overrides};
+pub use placeholder::TemplateError;
+pub use proof::{ExpectedContent, Proof};
+pub use protos::{Protos, message_of_json, protos_of_text};
+pub use rows::{Cells, Order, Rows};
+pub use sharing::{Sharing, TooFewStreams};
+pub use size_range::SizeRange;
+pub use stream::{EndMarker, ExpectedStream, StreamFormat};
+pub use template::Template;
+pub use threshold::{Of, Operator, Threshold};
+pub use tls::{IdentityFault, Tls, TlsVersion, read_pem};
+
+/// Reads and checks a scenario file for inspection, without environment
+/// variables. The scenario's name is the file's stem.
+pub fn load(path: &Path) -> Result<Scenario, ScenarioError> {
+    read(path, None)
+}
+
+/// Reads and checks a scenario file for a run, with environment variables from `environment`.
+pub fn load_to_run(path: &Path, environment: Environment<'_>) -> Result<Scenario, ScenarioError> {
+    read(path, Some(environment))
+}
+
+fn read(path: &Path, environment: Option<Environment<'_>>) -> Result<Scenario, ScenarioError> {
+    let text = std::fs::read_to_string(path).map_err(|reason| {
+        let path = path.to_owned();
+        ScenarioError::Unreadable { path, reason }
+    })?;
+    let name = path.file_stem().unwrap_or(path.as_os_str());
+    check(&name.to_string_lossy(), &path.to_string_lossy(), &text, environment)
+}
+
+/// Reads and checks the text of a scenario called `name` for inspection, without environment
+/// variables. Faults name `file_name` as the scenario's file.
+pub fn parse(name: &str, file_name: &str, text: &str) -> Result<Scenario, ScenarioError> {
+    check(name, file_name, text, None)
+}
+
+/// Reads and checks the text of a scenario for a run, with environment variables from
+/// `environment`.
+pub fn parse_to_run(
+    name: &str,
+    file_name: &str,
+    text: &str,
+    environment: Environment<'_>,
+) -> Result<Scenario, ScenarioError> {
+    check(name, file_name, text, Some(environment))
+}
+
+/// Returns the JSON Schema (draft 7) of a scenario file, for editors. The schema covers only the
+/// form of a file; [`parse`] finds more faults.
+pub fn json_schema() -> serde_json::Value {
+    file::schema()
+}
+
+fn check(
+    name: &str,
+    file_name: &str,
+    text: &str,
+    environment: Option<Environment<'_>>,
+) -> Result<Scenario, ScenarioError> {
+    let folder = Path::new(file_name).parent().unwrap_or(Path::new(""));
+    file::read(name, text, folder, environment).map_err(|faults| ScenarioError::Invalid {
+        file: file_name.to_owned(),
+        text: miette::NamedSource::new(file_name, text.to_owned()),
+        faults,
+    })
+}
