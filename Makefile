@@ -3,8 +3,11 @@
 # All recipes share one release build, so that tests and measurements use the build that users run.
 CARGO := cargo
 CARGO_FLAGS := --release --locked
-# All targets of Cargo except examples and benches, which take long to link; clippy checks these.
-TESTS := --lib --tests
+# Programs of tests in Rust; clippy checks examples and benches.
+SUITES := $(addprefix --test ,library measured network podman program scenario)
+# Unit tests need no optimized crates. The options leave the dependencies as they are, so that nothing else is built
+# twice. Tests of the analysis simulate: unoptimized, they would take longer than their build saves.
+UNOPTIMIZED := $(foreach crate,cluster engine measure scenario text,--config profile.release.package.loadgen-$(crate).opt-level=0)
 UV_VERSION := 0.13.8
 # Trusts the system's certificates, as pip does: a proxy to the registry may have a certificate that
 # only this machine knows.
@@ -24,8 +27,9 @@ PEERS := .loadgen/peers
 TARGET_FOLDER = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
 BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo builds))/release
 
-.PHONY: help setup run build test test-rust test-python test-network test-podman test-report test-wheel docs screenshot lint fmt clean
-.PHONY: images-offline
+.PHONY: help setup run build docs screenshot lint fmt clean images-offline images-base
+.PHONY: test test-build test-rust test-unit test-library test-program test-measured
+.PHONY: test-python test-network test-podman test-report test-wheel
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: lint-workflows wheel archive musl man sbom image checksums test-release release-check release-notes
 .PHONY: publish-check publish-image publish-pypi publish-crates
@@ -48,6 +52,12 @@ setup: ## Install the requirements of the tests from PyPI and, as root, from Deb
 	else \
 		echo "setup: only root on Debian can install $(PACKAGES): tests of what is missing are skipped"; \
 	fi
+	@if $(IS_ROOT_ON_DEBIAN) && command -v podman >/dev/null && \
+		[ "$$(podman info --format '{{.Host.NetworkBackend}}')" = cni ]; then \
+		echo "setup: podman uses the network cni, with which containers do not find each other. It does so because of" >&2; \
+		echo "setup: files in /etc/cni/net.d or old containers: remove both (podman system reset), and run it again" >&2; \
+		exit 1; \
+	fi
 	@$(MAKE) --no-print-directory $(PYTHON) $(EXPRESS)
 
 run: ## Compare four servers over Redis
@@ -56,20 +66,34 @@ run: ## Compare four servers over Redis
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-rust test-network test-podman test-report test-wheel test-python ## Run all tests
+test: test-build test-rust test-network test-podman test-report test-wheel test-python ## Run all tests
 
-test-rust: $(PYTHON) $(EXPRESS)
-	$(CARGO) test $(CARGO_FLAGS) --no-fail-fast $(TESTS)
-	$(CARGO) test $(CARGO_FLAGS) --doc
+test-build: ## Build all programs of the tests in Rust
+	$(CARGO) test $(CARGO_FLAGS) --workspace --no-run $(SUITES)
+	$(CARGO) test $(CARGO_FLAGS) --workspace --no-run --lib $(UNOPTIMIZED)
 
-# Uses the binary of the tests in Rust, so that nothing is built twice.
-test-python: $(PYTHON)
-	$(CARGO) test $(CARGO_FLAGS) --no-run $(TESTS)
+test-rust: test-unit test-library test-program test-measured ## Run the tests in Rust
+
+test-unit: ## Run the unit tests, and the examples in the docs of the crates
+	$(CARGO) test $(CARGO_FLAGS) --workspace --no-fail-fast --lib $(UNOPTIMIZED)
+	$(CARGO) test $(CARGO_FLAGS) --workspace --doc
+
+test-library: ## Test the crates from outside: scenario files, transports, reports, layers
+	$(CARGO) test $(CARGO_FLAGS) --workspace --no-fail-fast --test scenario --test library
+
+# The tests mostly wait for servers and rounds.
+test-program: $(PYTHON) $(EXPRESS) ## Test the real program, from outside
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- --test-threads 4
+
+test-measured: $(PYTHON) ## Test what needs the machine for itself: deadlines and measurements
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test measured
+
+test-python: build $(PYTHON) ## Run the tests in Python
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
 
 lint: $(PYTHON) lint-workflows ## Check formatting, lints and types
 	$(CARGO) fmt --check
-	$(CARGO) clippy $(CARGO_FLAGS) --all-targets -- --deny warnings
+	$(CARGO) clippy $(CARGO_FLAGS) --workspace --all-targets -- --deny warnings
 	$(PYTHON) -m ruff check
 	$(PYTHON) -m ruff format --check
 	$(PYTHON) -m mypy
@@ -80,7 +104,7 @@ fmt: $(PYTHON) ## Format all code
 	$(PYTHON) -m ruff format
 
 test-network: ## Test cut, stalled and slow networks between hosts (two minutes)
-	$(CARGO) test $(CARGO_FLAGS) --test network -- --nocapture
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test network -- --nocapture
 
 # Chromium is Debian's. The packages that drive Chromium are in a separate, locked environment.
 CHROMIUM := $(or $(CHROMIUM),/usr/bin/chromium)
@@ -178,19 +202,27 @@ screenshot: build $(PYTHON) ## Make the picture of a report for the README, with
 images-offline: build ## Make the images of compose/ without a registry (Debian, as root)
 	compose/offline/make-images "$(BUILT)/loadgen"
 
+CAN_MAKE_IMAGES = $(IS_ROOT_ON_DEBIAN) && command -v podman >/dev/null && command -v iptables >/dev/null && \
+	command -v mmdebstrap >/dev/null
+
+# Those that need no program of loadgen, so that they can be made while it compiles.
+images-base: ## Make the images of compose/ that need no build of loadgen
+	@PATH="$$PATH:/usr/sbin:/sbin"; if $(CAN_MAKE_IMAGES); then \
+		compose/offline/make-images "$(BUILT)/loadgen" targets redis postgres balancer nginx caddy; \
+	else echo "images-base: skipped: only root on Debian with podman and mmdebstrap can make them"; fi
+
 # Uses the binary of the tests, so that nothing is built twice. As root on Debian, makes the images, too.
 test-podman: $(PYTHON) ## Test the lab in real containers (three minutes)
-	$(CARGO) test $(CARGO_FLAGS) --test podman --no-run
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test podman --no-run
 	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; test -x "$(BUILT)/loadgen"; \
-	if $(IS_ROOT_ON_DEBIAN) && command -v podman >/dev/null && \
-		command -v iptables >/dev/null && command -v mmdebstrap >/dev/null; then \
+	if $(CAN_MAKE_IMAGES); then \
 		compose/offline/make-images "$(BUILT)/loadgen"; \
 	elif ! "$(BUILT)/loadgen" lab doctor; then \
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
-	fi; $(CARGO) test $(CARGO_FLAGS) --test podman -- --nocapture --test-threads 1
+	fi; $(CARGO) test $(CARGO_FLAGS) --workspace --test podman -- --nocapture --test-threads 1
 
 trust: ## Compare the results of loadgen with known values (four hours, on an idle machine)
-	$(CARGO) test $(CARGO_FLAGS) --test trust -- --ignored --nocapture --test-threads 1
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test trust -- --ignored --nocapture --test-threads 1
 
 bench: build peer-goose peer-loop simulated-workers $(PYTHON) ## Measure the parts of loadgen, then loadgen and its peers
 	$(CARGO) bench --locked

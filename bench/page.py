@@ -67,7 +67,7 @@ Figures from other machines differ; ratios differ less.
   loop measure from the planned time of each request, so that their own delay counts. oha measures from
   the moment at which its timer fired. The timers of wrk2 and oha count in milliseconds: both tools send
   several requests at once, late, which costs less CPU time than a wake-up for each request.
-- `one loop` (`loadgen/examples/one_loop.rs`) shows what a request of the open model costs a program that
+- `one loop` (`loadgen/engine/examples/one_loop.rs`) shows what a request of the open model costs a program that
   sends each request at its own time and does nothing else: it waits for the kernel's timer, writes, waits
   for the response and reads. It is no tool: it checks nothing, and records only latencies.
 - loadgen compares each response with the expectations of its scenario: the status and one JSON

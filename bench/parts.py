@@ -1,4 +1,4 @@
-"""Measures the cost of each part of a request: the benches in loadgen/benches, as one table.
+"""Measures the cost of each part of a request: the benches of the crates, as one table.
 
 Run with `make bench-parts`. `python -m bench.parts --help` lists the options.
 """

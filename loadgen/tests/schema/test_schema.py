@@ -18,7 +18,8 @@ ROOT = Path(__file__).parents[3]
 # The Makefile sets the folder in which Cargo builds.
 LOADGEN = Path(os.environ.get("LOADGEN_BUILT", ROOT / "target" / "release" / "loadgen"))
 # Examples of the reference use these files.
-FILES = [ROOT / "loadgen" / "scenario" / "tests" / "data" / name for name in ["accounts.csv", "photo.jpg", "greeter.proto"]]
+DATA = ROOT / "loadgen" / "scenario" / "tests" / "data"
+FILES = [DATA / name for name in ["accounts.csv", "photo.jpg", "greeter.proto"]]
 GREETER = ROOT / "targets" / "greeter.proto"
 
 SCHEMA = json.loads((ROOT / "scenarios" / "loadgen.schema.json").read_text())

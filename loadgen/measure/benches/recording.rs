@@ -6,7 +6,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
-use loadgen::measure::{Ending, Outcome, Recorder, Series, Snapshot, Timeline};
+use loadgen_measure::{Ending, Outcome, Recorder, Series, Snapshot, Timeline};
 
 fn recorder(start: Instant) -> Recorder {
     let timeline =

@@ -6,9 +6,9 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use loadgen::engine::parts::Transport;
-use loadgen::engine::{Plan, Share};
-use loadgen::scenario::{self, Data};
+use loadgen_engine::parts::Transport;
+use loadgen_engine::{Plan, Share};
+use loadgen_scenario::{self as scenario, Data};
 
 const ITEM: &str = "{ sku = \"{{ uuid }}\", name = \"{{ name }}\", quantity = \"{{ int 1 100 }}\", price_cents = 250 }";
 

@@ -5,8 +5,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use loadgen::engine::parts::{Answer, Body, Check, Headers, Keep, Progress, Reader};
-use loadgen::scenario::{self, Step};
+use loadgen_engine::parts::{Answer, Body, Check, Headers, Keep, Progress, Reader};
+use loadgen_scenario::{self as scenario, Step};
 
 /// Bytes of one read: the size of the thread's buffer.
 const ONE_READ: usize = 64 << 10;

@@ -8,10 +8,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use loadgen::cluster::Join;
-use loadgen::cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
-use loadgen::engine::{Finished, Plan};
-use loadgen::measure::{Counts, Interval, Phase, Snapshot, StrainSample};
+use loadgen_cluster::Join;
+use loadgen_cluster::parts::{Answer, Blobs, Command, Hello, News, Report, Request, WorkerBus};
+use loadgen_engine::{Finished, Plan};
+use loadgen_measure::{Counts, Interval, Phase, Snapshot, StrainSample};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::{JoinSet, block_in_place};
 use tokio::time::{Instant, sleep_until};
