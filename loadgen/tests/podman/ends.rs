@@ -1,6 +1,6 @@
 //! A run reports its end, no matter how it ends, and leaves nothing behind.
 
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use rustix::process::Signal;
 
@@ -12,8 +12,8 @@ const LONG: [&str; 4] = ["--scenario=redis3", "--target=sanic", "--duration=30s"
 
 /// Waits until the target is under load. The few requests before the load
 /// (readiness, verification) do not matter here.
-fn under_load() -> String {
-    let name = container("sanic");
+fn under_load(run: &mut Child) -> String {
+    let name = container(run, "sanic");
     std::thread::sleep(std::time::Duration::from_secs(5));
     name
 }
@@ -21,8 +21,8 @@ fn under_load() -> String {
 #[test]
 fn a_killed_container_ends_the_run_and_is_reported() {
     let project = Project::real();
-    let run = start(&project, &LONG);
-    podman(&["kill", &under_load()]);
+    let mut run = start(&project, &LONG);
+    podman(&["kill", &under_load(&mut run)]);
     let finished = finish(&project, run);
     assert_eq!(finished.code, Some(4), "{}", finished.said());
     let said = "sanic was ended by signal 9";
@@ -37,8 +37,8 @@ fn a_killed_container_ends_the_run_and_is_reported() {
 #[test]
 fn an_interrupt_saves_the_measurements_and_removes_all_containers() {
     let project = Project::real();
-    let run = start(&project, &LONG);
-    under_load();
+    let mut run = start(&project, &LONG);
+    under_load(&mut run);
     signal(run.id(), Signal::INT);
     let finished = finish(&project, run);
     assert_eq!(finished.code, Some(130), "{}", finished.said());
@@ -49,8 +49,8 @@ fn an_interrupt_saves_the_measurements_and_removes_all_containers() {
 #[test]
 fn no_container_outlives_a_killed_loadgen() {
     let project = Project::real();
-    let run = start(&project, &LONG);
-    container("redis");
+    let mut run = start(&project, &LONG);
+    container(&mut run, "redis");
     signal(run.id(), Signal::KILL);
     finish(&project, run);
     assert_nothing_left();
@@ -63,8 +63,8 @@ fn no_container_outlives_a_killed_experiment_with_replicas() {
     let project = Project::real().file("one.toml", file);
     let words = ["experiment", "one.toml", "--runtime=podman", "--no-calibrate"];
     let mut command = project.command(&words);
-    let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    container("balancer");
+    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    container(&mut run, "balancer");
     signal(run.id(), Signal::KILL);
     finish(&project, run);
     assert_nothing_left();

@@ -22,6 +22,11 @@ fn compose(words: &[&str]) {
 /// Like `compose`, but also sets the URL that the manager loads. An
 /// empty `url` stands for the target's name.
 fn compose_to(url: &str, words: &[&str]) {
+    assert!(composed(url, words), "podman-compose {words:?}");
+}
+
+/// Like `compose_to`, but returns whether podman-compose succeeded.
+fn composed(url: &str, words: &[&str]) -> bool {
     let ours = checkout().join(".loadgen/podman-compose/bin/python");
     let mut command = match ours.exists() {
         true => Command::new(ours),
@@ -35,7 +40,7 @@ fn compose_to(url: &str, words: &[&str]) {
     command.env("SANIC_PORT", PORT.to_string()).env("REDIS_URL", "").env("DATABASE_URL", "");
     command.env("URL", url).env("SCENARIO", "direct").env("DURATION", "30s").env("FORMAT", "json");
     command.stdin(Stdio::null()).stdout(Stdio::null());
-    assert!(command.status().unwrap().success(), "podman-compose {words:?}");
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Takes everything down when dropped, even if the test failed.
@@ -43,7 +48,9 @@ struct Down;
 
 impl Drop for Down {
     fn drop(&mut self) {
-        compose(&["down", "--volumes", "--remove-orphans", "--timeout", "2"]);
+        // A panic in a panic would end the other tests, too.
+        let is_down = composed("", &["down", "--volumes", "--remove-orphans", "--timeout", "2"]);
+        assert!(is_down || std::thread::panicking(), "podman-compose down failed");
     }
 }
 

@@ -1,6 +1,7 @@
 //! Runs of projects in containers, and a look at podman's own lists.
 
-use std::process::{Command, Stdio};
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -37,29 +38,35 @@ pub fn assert_nothing_left() {
     }
 }
 
-/// Waits until this service has a running container, and returns the container's name.
+/// Waits until this service of a run has a running container, and returns the container's name.
+/// Panics with what the run printed if the run ends first, or after 60 s.
 #[track_caller]
-pub fn container(service: &str) -> String {
+pub fn container(run: &mut Child, service: &str) -> String {
     let (end, deadline) = (format!("_{service}_1"), Instant::now() + Duration::from_secs(60));
     loop {
         let names = podman(&["ps", "--filter", "name=loadgen-", "--format", "{{.Names}}"]);
         if let Some(name) = names.lines().find(|name| name.ends_with(&end)) {
             return name.to_owned();
         }
-        assert!(Instant::now() < deadline, "no {service} came up: {names}");
+        if run.try_wait().unwrap().is_some() || Instant::now() > deadline {
+            run.kill().unwrap();
+            let mut said = String::new();
+            run.stderr.take().unwrap().read_to_string(&mut said).unwrap();
+            panic!("no {service} came up beside {names:?}. The run said:\n{said}");
+        }
         std::thread::sleep(Duration::from_millis(100));
     }
 }
 
 /// Starts a run of one round in containers, which prints its document.
-pub fn start(project: &Project, words: &[&str]) -> std::process::Child {
+pub fn start(project: &Project, words: &[&str]) -> Child {
     let always = ["run", "--runtime=podman", "--rounds=1", "--no-calibrate", "--format=json"];
     let mut command = project.command(&[&always[..], words].concat());
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
 /// Waits for the end of a run that [`start`] has started.
-pub fn finish(project: &Project, run: std::process::Child) -> Finished {
+pub fn finish(project: &Project, run: Child) -> Finished {
     Finished::of(run.wait_with_output().unwrap(), &project.path(""))
 }
 
