@@ -81,12 +81,16 @@ test-unit: ## Run the unit tests, and the examples in the docs of the crates
 test-library: ## Test the crates from outside: scenario files, transports, reports, layers
 	$(CARGO) test $(CARGO_FLAGS) --workspace --no-fail-fast --test scenario --test library
 
-# The tests mostly wait for servers and rounds.
-test-program: $(PYTHON) $(EXPRESS) ## Test the real program, from outside
-	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- --test-threads 4
+# Tests of the real program that compare what they measure, or act at a moment of a run: other work would disturb them.
+ALONE := duet:: gate:: interrupt:: live:: precision:: probe:: refs:: slices::
 
-test-measured: $(PYTHON) ## Test what needs the machine for itself: deadlines and measurements
+# These tests mostly wait for servers and rounds.
+test-program: $(PYTHON) $(EXPRESS) ## Test the real program, from outside, but what needs the machine for itself
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- --test-threads 3 $(addprefix --skip ,$(ALONE))
+
+test-measured: $(PYTHON) ## Test what needs the machine for itself: deadlines, comparisons and measurements
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test measured
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- $(ALONE)
 
 test-python: build $(PYTHON) ## Run the tests in Python
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
