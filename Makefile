@@ -179,7 +179,7 @@ checksums: ## Write dist/SHA256SUMS
 test-release: $(RELEASE)/bin/maturin ## Test what is in dist/, and run the main job where there is only Python
 	$(RELEASE)/bin/python -m pytest loadgen/tests/release --target $(TARGET)
 
-publish-check: ## Package both crates as for crates.io, and build the packages (some minutes)
+publish-check: ## Package all crates as for crates.io, and build the packages (some minutes)
 	$(CARGO) publish --workspace --dry-run --locked
 
 # GITHUB_REF_NAME and GITHUB_REPOSITORY are set by GitHub.
