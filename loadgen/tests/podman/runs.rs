@@ -1,6 +1,8 @@
 //! Measured runs in containers: the services that are up, their
 //! limits, and their figures in the document.
 
+use std::fs;
+
 use crate::common::program::{Project, responses_of_replicas};
 use crate::support::{assert_nothing_left, finish, podman, start, used};
 
@@ -206,6 +208,9 @@ fn each_arm_of_an_experiment_has_its_limits() {
 #[test]
 fn a_lab_stays_up_until_lab_down() {
     let project = Project::real();
+    // A state of its own: the lab of the checkout may be up for other tests.
+    fs::remove_file(project.path(".loadgen")).unwrap();
+    fs::create_dir(project.path(".loadgen")).unwrap();
     let up = ["lab", "up", "--runtime=podman", "--detach", "--format=json", "--memory=256m"];
     let what = ["--target=sanic,flask-sync", "--backend=redis"];
     let up = project.run(&[&up[..], &what].concat());
