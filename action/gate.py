@@ -23,7 +23,8 @@ EXPECTED = {"slower": 3, "not_slower": 0, "open": 0, UNJUDGED: 1}
 # Greatest time for the rounds of a precision.
 TIME_MAX = "4m"
 
-# Secrets, and the files by which a step of a job changes the next ones: the code under test gets none of them.
+# Secrets, and the files by which a step of a job changes the next ones: the code under test is not started with them, and
+# no process above it that this gate has started was.
 WITHHELD = {
     "GITHUB_TOKEN",
     "GH_TOKEN",
@@ -35,6 +36,14 @@ WITHHELD = {
     "GITHUB_STATE",
     "GITHUB_STEP_SUMMARY",
 }
+
+
+# The withheld variables of this process, in its memory only: all programs of a user can read with which variables a
+# process of that user was started, in /proc.
+RUNNER: dict[str, str] = {}
+
+# Names the pipe with the withheld variables for this program, when it has started itself again without them.
+HANDED = "GATE_HANDED"
 
 
 class Unusable(Exception):
@@ -140,12 +149,32 @@ def git(*words: str) -> str:
     return subprocess.run(["git", *words], stdout=subprocess.PIPE, text=True, check=False).stdout.strip()
 
 
+def is_withheld(name: str) -> bool:
+    return name in WITHHELD or name.startswith("ACTIONS_")
+
+
+def withdraw() -> None:
+    """Keep the withheld variables in memory, and start this program again without them if it was started with them."""
+    if (handed := os.environ.pop(HANDED, None)) is not None:
+        with os.fdopen(int(handed)) as pipe:
+            RUNNER.update(json.load(pipe))
+        return
+    withheld = {name: value for name, value in os.environ.items() if is_withheld(name)}
+    if not withheld:
+        return
+    reading, writing = os.pipe()
+    os.set_inheritable(reading, True)
+    # A pipe holds more than the few variables of a runner.
+    os.write(writing, json.dumps(withheld).encode())
+    os.close(writing)
+    kept = {name: value for name, value in os.environ.items() if not is_withheld(name)}
+    os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], kept | {HANDED: str(reading)})
+
+
 def of_code_under_test() -> dict[str, str]:
     """Return the environment for loadgen, and so for the builds and servers that it starts."""
     return {
-        name: value
-        for name, value in os.environ.items()
-        if name not in WITHHELD and not name.startswith(("ACTIONS_", "GATE_"))
+        name: value for name, value in os.environ.items() if not is_withheld(name) and not name.startswith("GATE_")
     }
 
 
@@ -209,7 +238,7 @@ def job() -> str:
 
 def append(variable: str, text: str) -> None:
     """Append a text to the file that a variable of the runner names, if there is one."""
-    if path := os.environ.get(variable):
+    if path := RUNNER.get(variable):
         with open(path, "a") as file:
             file.write(text)
 
@@ -225,6 +254,7 @@ def tell(judgement: str, told: str, details: str) -> None:
 
 
 def main() -> int:
+    withdraw()
     append("GITHUB_OUTPUT", f"name={name()}\nreport={folder()}\n")
     try:
         measured = compare(Settings.from_environment())

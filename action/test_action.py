@@ -141,15 +141,32 @@ def test_the_code_of_a_fork_gets_no_rights(repository: Path) -> None:
     assert "use pull_request" in done.stderr
 
 
+# Yields the variables with which each process above was started, as all programs of a user can read them.
+ABOVE = '''
+def above():
+    pid = os.getpid()
+    while pid > 1 and os.path.exists("/proc"):
+        try:
+            yield open(f"/proc/{pid}/environ", errors="replace").read()
+        except PermissionError:
+            pass
+        pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
+'''
+
+
 def test_the_server_gets_neither_tokens_nor_the_files_of_the_runner(repository: Path) -> None:
     seen = repository.parent / "seen.json"
-    text = SERVER.replace("HOST, PORT", f"open({str(seen)!r}, 'w').write(json.dumps(dict(os.environ)))\nHOST, PORT", 1)
+    tell = f"open({str(seen)!r}, 'w').write(json.dumps([dict(os.environ), list(above())]))"
+    text = SERVER.replace("HOST, PORT", f"{ABOVE}\n{tell}\nHOST, PORT", 1)
     (repository / "server.py").write_text(text.replace("import json", "import json\nimport os"))
     commit(repository, "tells its environment")
-    secrets = {"GITHUB_TOKEN": "t", "ACTIONS_RUNTIME_TOKEN": "t", "GITHUB_ENV": "/tmp/env"}
+    secrets = {"GITHUB_TOKEN": "token-1234", "ACTIONS_RUNTIME_TOKEN": "token-5678", "GITHUB_ENV": "/tmp/env-9"}
     done, _ = gate(repository, "HEAD~1", "HEAD", **secrets, SHOP_DATABASE="kept")
     assert done.returncode in (0, 3), done.stdout + done.stderr
-    env = json.loads(seen.read_text())
+    env, above = json.loads(seen.read_text())
+    if sys.platform == "linux":
+        assert len(above) > 3
+    assert not [secret for secret in secrets.values() for one in above if secret in one]
     assert not secrets.keys() & env.keys()
     assert not [name for name in env if name.startswith("GATE_")]
     assert env["SHOP_DATABASE"] == "kept"
