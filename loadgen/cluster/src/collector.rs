@@ -9,6 +9,10 @@ use super::messages::{News, Report};
 use loadgen_engine::{Finished, WorkerResults};
 use loadgen_measure::{Counts, GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
 
+/// Most samples of one worker in a round: at 10 million requests per second, a round would take 300 days. The sums
+/// over all workers, at most 10,000, then stay in the range that histograms can be saved in, below 2^63.
+const MOST_SAMPLES: u64 = 1 << 48;
+
 /// Collects the workers' reports of one round.
 pub(super) struct Collector {
     epoch: u32,
@@ -24,6 +28,8 @@ struct Collected {
     numbers: BTreeSet<u32>,
     /// Number of the worker's requests that ended in the hold phase, which the results describe.
     requests: u64,
+    /// Number of samples in all histograms of the worker.
+    samples: u64,
     /// Number of seconds from the end of the warm-up to the end of the last results.
     seconds: u32,
     /// Final report of the worker; `None` until the report arrives.
@@ -132,9 +138,17 @@ impl Collected {
                 "worker {worker} announced {total} snapshots and sent number {number}"
             ));
         }
-        if !self.numbers.insert(number) {
+        if self.numbers.contains(&number) {
             return Taken::Again;
         }
+        let intervals = snapshot.intervals.iter();
+        let counts = intervals.flat_map(|interval| interval.steps.iter().chain(&interval.flows));
+        let samples = counts.fold(self.samples, |sum, counts| sum.saturating_add(counts.samples()));
+        if samples > MOST_SAMPLES {
+            return Taken::Refused(too_many(worker));
+        }
+        self.samples = samples;
+        self.numbers.insert(number);
         let counted =
             snapshot.intervals.iter().filter(|i| !matches!(i.phase, Phase::Warmup | Phase::Stop));
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
@@ -159,6 +173,10 @@ impl Collected {
                 "worker {worker} sent snapshot {latest} and announced only {}",
                 finished.snapshots
             ));
+        }
+        let samples = self.samples.saturating_add(finished.samples());
+        if samples > MOST_SAMPLES {
+            return Taken::Refused(too_many(worker));
         }
         self.finished = Some(finished);
         Taken::Finished
@@ -204,6 +222,10 @@ impl Collected {
     }
 }
 
+fn too_many(worker: u32) -> String {
+    format!("worker {worker} reported more samples than a run can have")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -211,6 +233,32 @@ mod tests {
     use proptest::prelude::*;
 
     const HELD: Duration = Duration::from_secs(3);
+
+    #[test]
+    fn more_samples_than_a_run_can_have_are_refused() {
+        let report = |number, samples| {
+            let mut counts = Counts::default();
+            counts.answered.record_n(Duration::from_millis(1), samples);
+            let interval =
+                Interval { phase: Phase::Hold, steps: vec![counts], ..Interval::default() };
+            let snapshot = Snapshot { number, intervals: vec![interval] };
+            Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
+        };
+        let mut collector = Collector::new(1, 1);
+        assert!(matches!(collector.take(report(0, MOST_SAMPLES)), Taken::New(_)));
+        let refused =
+            Taken::Refused("worker 0 reported more samples than a run can have".to_owned());
+        assert_eq!(collector.take(report(1, 1)), refused);
+        assert_eq!(collector.take(report(1, 1 << 62)), refused);
+        let mut finished = Finished::default();
+        finished.reading_lag.record_n(Duration::from_millis(1), 1);
+        let news = News::Finished(finished, String::new());
+        assert_eq!(collector.take(Report { epoch: 1, worker: 0, news }), refused);
+        let (series, _) = collector.into_results(SECONDS);
+        // What was taken can be saved.
+        assert_eq!(series.phase(Phase::Hold)[0].answered.len(), MOST_SAMPLES);
+        assert!(rmp_serde::to_vec(&series.phase(Phase::Hold)).is_ok());
+    }
 
     const SECONDS: fn(u32) -> Duration = |seconds| Duration::from_secs(seconds.into());
 

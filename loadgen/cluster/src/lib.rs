@@ -49,7 +49,6 @@ mod permissions;
 mod round_state;
 mod settings;
 mod startup;
-mod strain_monitor;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]

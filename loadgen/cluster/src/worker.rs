@@ -13,8 +13,7 @@ use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
-use super::strain_monitor::StrainMonitor;
-use loadgen_engine::{GooseRound, LoadChange};
+use loadgen_engine::{GooseRound, LoadChange, StrainMonitor};
 use loadgen_measure::Snapshot;
 
 /// Maximum time for which one call of [`join`] looks for a manager.
@@ -231,7 +230,7 @@ impl Round {
     async fn run(self, goose: GooseRound, start: Instant, stop: CancellationToken) {
         let round = Arc::new(self);
         let (drained, waiting) = mpsc::channel(WAITING);
-        let publishing = tokio::spawn(round.clone().publish(waiting));
+        let publishing = tokio::spawn(round.clone().publish(waiting, goose.strain()));
         let ran = goose.run(start, stop, &drained).await;
         // Tells the publishing task that no more snapshots come.
         drop(drained);
@@ -256,10 +255,10 @@ impl Round {
     async fn publish(
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,
+        strain: Arc<StrainMonitor>,
     ) -> Result<(), ClusterError> {
-        let mut monitor = StrainMonitor::start();
         while let Some(snapshot) = snapshots.recv().await {
-            self.report(News::Snapshot(snapshot, monitor.take())).await?;
+            self.report(News::Snapshot(snapshot, strain.take())).await?;
         }
         Ok(())
     }

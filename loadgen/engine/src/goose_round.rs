@@ -24,9 +24,10 @@ use super::reading_lag::ReadingLag;
 use super::rows::Supply;
 use super::scaling::{follow, may_come};
 use super::senders::Due;
+use super::strain_monitor::StrainMonitor;
 use super::transport::Transport;
 use super::user::Shared;
-use loadgen_measure::{Connections, Latencies, Recorder, RowsUsed, SendGaps, Snapshot};
+use loadgen_measure::{Connections, HeldUp, Latencies, Recorder, RowsUsed, SendGaps, Snapshot};
 use loadgen_scenario::{Model, Secrets};
 
 /// Delay from the end of a second to the snapshot of this second, so that the snapshot includes
@@ -54,6 +55,18 @@ pub struct Finished {
     /// How late the process read what had arrived during the hold; empty unless a step expects a
     /// stream.
     pub reading_lag: Box<Latencies>,
+    /// Times of the hold in which the process was held up.
+    pub held_up: HeldUp,
+}
+
+impl Finished {
+    /// Number of samples in all histograms together.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        let Connections { connect_histogram, tls_histogram, .. } = &*self.connections;
+        let opened = [connect_histogram, tls_histogram].map(|times| times.latencies().len());
+        opened.into_iter().fold(self.reading_lag.len(), u64::saturating_add)
+    }
 }
 
 /// A round that is ready to start. Rounds that a process runs at the same time must start together,
@@ -63,6 +76,7 @@ pub struct GooseRound {
     transport: Transport,
     changes: mpsc::UnboundedReceiver<LoadChange>,
     change: mpsc::UnboundedSender<LoadChange>,
+    strain: Arc<StrainMonitor>,
 }
 
 impl GooseRound {
@@ -70,7 +84,8 @@ impl GooseRound {
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;
         let (change, changes) = mpsc::unbounded_channel();
-        Ok(Self { plan, transport, changes, change })
+        let strain = Arc::new(StrainMonitor::new());
+        Ok(Self { plan, transport, changes, change, strain })
     }
 
     /// Returns the sender for load changes during the round. Each change must be created with
@@ -78,6 +93,12 @@ impl GooseRound {
     #[must_use]
     pub fn changes(&self) -> mpsc::UnboundedSender<LoadChange> {
         self.change.clone()
+    }
+
+    /// Returns the monitor of this process during the round.
+    #[must_use]
+    pub fn strain(&self) -> Arc<StrainMonitor> {
+        self.strain.clone()
     }
 
     /// Opens the connections of the users that send from the start of the round on. Otherwise the
@@ -113,10 +134,12 @@ impl GooseRound {
         let flows = if scenario.measures_iterations() { scenario.flows.len() } else { 0 };
         let recorder = Recorder::new(gate.timeline(), scenario.steps.len(), flows, threads)
             .with_stages(scenario.load.stage_ends());
+        let follows = scenario.http.redirects > 0;
+        let check = |step| Check::new(step).following(follows);
         let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {
-            checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
+            checks: self.plan.scenario.steps.iter().map(check).collect(),
             secrets: Secrets::of(&self.plan.scenario),
             iterating: Countdown::new(users + u32::from(may_come(&gate))),
             supply: Supply::new(
@@ -128,6 +151,8 @@ impl GooseRound {
             recorder,
             transport: self.transport,
         });
+        let strain = self.strain;
+        let _watching = strain.watch(shared.gate.timeline());
         let has_stream = shared.plan.scenario.steps.iter().any(|it| it.expect.stream.is_some());
         let lag = has_stream.then(|| ReadingLag::start(shared.gate.timeline()));
         // Ends all users, however this function is left.
@@ -158,6 +183,7 @@ impl GooseRound {
             rows: shared.supply.used(),
             connections: shared.transport.connections().into(),
             send_gaps: shared.gate.take_gaps().into(),
+            held_up: strain.held_up(),
             reading_lag: lag.map(|lag| lag.take()).unwrap_or_default().into(),
         };
         snapshots.send(last).await.map_err(|_| EngineError::Abandoned)?;

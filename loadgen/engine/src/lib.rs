@@ -37,6 +37,7 @@ mod rows;
 mod scaling;
 mod senders;
 mod single_process;
+mod strain_monitor;
 mod stream;
 mod timer;
 mod transport;
@@ -56,6 +57,7 @@ pub use null_server::{NullAnswer, NullServer, WHICH};
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
 pub use single_process::{run_alone, run_both};
+pub use strain_monitor::StrainMonitor;
 #[cfg(any(test, fuzzing))]
 pub use stream::fuzzing::stream_foreign;
 #[cfg(any(test, fuzzing))]

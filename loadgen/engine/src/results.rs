@@ -8,7 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::goose_round::Finished;
 use super::load_change::LoadChange;
-use loadgen_measure::{Connections, Latencies, RowsUsed, SendGaps, Series, Snapshot, Strain};
+use loadgen_measure::{
+    Connections, HeldUp, Latencies, RowsUsed, SendGaps, Series, Snapshot, Strain,
+};
 
 /// Results of a round.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -181,6 +183,12 @@ impl Results {
             }
         }
         all
+    }
+
+    /// Returns the processes that were held up during the hold, by worker number, and for how long.
+    pub fn held_up(&self) -> impl Iterator<Item = (u32, HeldUp)> {
+        let all = self.workers.iter().map(|worker| (worker.worker, worker.finished.held_up));
+        all.filter(|(_, held_up)| !held_up.is_none())
     }
 
     /// Returns how late all processes read what had arrived; empty unless a step expects a stream.

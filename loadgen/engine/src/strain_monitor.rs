@@ -1,66 +1,143 @@
-//! Monitors the strain on this process: its CPU time, and the lateness of its timers.
+//! Monitors the strain on this process: its CPU time, the lateness of its timers, and the times in which it was held up.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
+use std::{mem, thread};
 
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
-use loadgen_measure::StrainSample;
+use loadgen_measure::{HeldUp, StrainSample, Timeline};
 
 /// Interval of the monitored timer: short enough to notice every long delay of this process, and
 /// long enough to cost next to nothing.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Monitor of this process's CPU use and timer delays, which stops when dropped.
-pub(super) struct StrainMonitor {
+/// Least delay that counts as being held up, and the greatest share of it (0 to 1, of one CPU) that this process
+/// may have computed: a process that is only busy computes all the time.
+const HELD_UP: Duration = Duration::from_millis(100);
+const COMPUTED: f64 = 0.2;
+
+/// Monitor of this process's CPU use and timer delays.
+#[derive(Debug)]
+pub struct StrainMonitor(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
     since: Instant,
     /// CPU time that this process had used at the time `since`.
     cpu: Duration,
-    /// Greatest lateness of the monitored timer since the time `since`, in µs.
-    latest: Arc<AtomicU64>,
-    /// Background task that runs the monitored timer, and ends when this value is dropped.
-    _watching: JoinSet<()>,
+    /// Greatest lateness of the monitored timer since the time `since`.
+    lag: Duration,
+    held_up: HeldUp,
 }
 
 impl StrainMonitor {
-    /// Starts to monitor this process. Requires a Tokio runtime.
-    pub(super) fn start() -> Self {
-        let latest = Arc::<AtomicU64>::default();
-        let mut watching = JoinSet::new();
-        watching.spawn(watch(latest.clone()));
-        Self { since: Instant::now(), cpu: cpu_time(), latest, _watching: watching }
+    pub(super) fn new() -> Self {
+        Self(Mutex::new(State::new()))
     }
 
-    /// Returns the strain on this process (CPU use and timer delays) since
-    /// the last call, or since the start.
-    pub(super) fn take(&mut self) -> StrainSample {
+    /// Monitors this process during a round, until the returned task is dropped. Requires a Tokio runtime.
+    pub(super) fn watch(self: &Arc<Self>, timeline: Timeline) -> JoinSet<()> {
+        let (monitor, mut watching) = (self.clone(), JoinSet::new());
+        *monitor.state() = State::new();
+        watching.spawn(async move {
+            let mut last = Tick::now();
+            loop {
+                let due = last.at + EVERY;
+                tokio::time::sleep_until(due.into()).await;
+                let tick = Tick::now();
+                monitor.take_tick(&timeline, due, last, tick);
+                last = tick;
+            }
+        });
+        watching
+    }
+
+    fn take_tick(&self, timeline: &Timeline, due: Instant, last: Tick, tick: Tick) {
+        let suspended = tick.suspended.saturating_sub(last.suspended);
+        let late = tick.at.saturating_duration_since(due);
+        let mut state = self.state();
+        state.lag = state.lag.max(late);
+        let begun = due.max(timeline.full);
+        let ended = timeline.end.map_or(tick.at, |end| end.min(tick.at));
+        let Some(within) = ended.checked_duration_since(begun) else { return };
+        let computed = tick.cpu.saturating_sub(last.cpu).as_secs_f64();
+        let was_stopped = late >= HELD_UP && computed <= COMPUTED * late.as_secs_f64();
+        let stopped = if was_stopped { within } else { Duration::ZERO };
+        // The clock of latencies stands still while the machine is suspended.
+        let suspended = if suspended >= HELD_UP { suspended } else { Duration::ZERO };
+        if stopped + suspended > Duration::ZERO {
+            state.held_up.add(stopped + suspended);
+        }
+    }
+
+    /// Returns the strain on this process (CPU use and timer delays) since the last call, or since the start of the
+    /// round.
+    pub fn take(&self) -> StrainSample {
         let (now, cpu) = (Instant::now(), cpu_time());
+        let mut state = self.state();
         let sample = StrainSample {
-            elapsed: now - self.since,
-            cpu: cpu.saturating_sub(self.cpu),
+            elapsed: now - state.since,
+            cpu: cpu.saturating_sub(state.cpu),
             cpus: cpus(),
-            lag: Duration::from_micros(self.latest.swap(0, Ordering::Relaxed)),
+            lag: mem::take(&mut state.lag),
         };
-        (self.since, self.cpu) = (now, cpu);
+        (state.since, state.cpu) = (now, cpu);
         sample
+    }
+
+    /// Returns the times of the hold so far in which this process was held up.
+    pub(super) fn held_up(&self) -> HeldUp {
+        self.state().held_up
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn watch(latest: Arc<AtomicU64>) {
-    loop {
-        let due = Instant::now() + EVERY;
-        tokio::time::sleep_until(due.into()).await;
-        let late = u64::try_from(due.elapsed().as_micros()).unwrap_or(u64::MAX);
-        latest.fetch_max(late, Ordering::Relaxed);
+impl State {
+    fn new() -> Self {
+        let (since, cpu) = (Instant::now(), cpu_time());
+        Self { since, cpu, lag: Duration::ZERO, held_up: HeldUp::default() }
+    }
+}
+
+/// A moment, with this process's CPU time until then.
+#[derive(Clone, Copy)]
+struct Tick {
+    at: Instant,
+    cpu: Duration,
+    /// Time for which the machine was suspended, since its start.
+    suspended: Duration,
+}
+
+impl Tick {
+    fn now() -> Self {
+        Self { at: Instant::now(), cpu: cpu_time(), suspended: suspended() }
     }
 }
 
 /// Returns the user and system time of all threads of this process so far.
 fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
+    read(ClockId::ProcessCPUTime)
+}
+
+/// Returns the time for which this machine was suspended: one of the two clocks stands still meanwhile.
+#[cfg(target_os = "linux")]
+fn suspended() -> Duration {
+    let monotonic = read(ClockId::Monotonic);
+    read(ClockId::Boottime).saturating_sub(monotonic)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn suspended() -> Duration {
+    Duration::ZERO
+}
+
+fn read(clock: ClockId) -> Duration {
+    let time = clock_gettime(clock);
     // The seconds are never negative, and the nanoseconds are less than a second.
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec as u32)
 }
@@ -75,9 +152,16 @@ fn cpus() -> u32 {
 mod tests {
     use super::*;
 
+    fn monitor(full_ms: u64) -> (Arc<StrainMonitor>, JoinSet<()>) {
+        let full = Instant::now() + Duration::from_millis(full_ms);
+        let monitor = Arc::new(StrainMonitor::new());
+        let watching = monitor.watch(Timeline { measured: full, full, end: None });
+        (monitor, watching)
+    }
+
     #[tokio::test]
     async fn a_blocked_thread_is_reported_late_with_its_cpu_time() {
-        let mut monitor = StrainMonitor::start();
+        let (monitor, _watching) = monitor(0);
         tokio::time::sleep(3 * EVERY).await;
         let began = Instant::now();
         // Blocks the only thread of this runtime.
@@ -90,5 +174,33 @@ mod tests {
         assert!(busy.elapsed >= Duration::from_millis(280), "{busy:?}");
         assert!(busy.cpu > Duration::ZERO && busy.cpus >= 1, "{busy:?}");
         assert_eq!(monitor.take().lag, Duration::ZERO, "each is told once");
+    }
+
+    /// Returns how long a process was held up if its timer came this late, in ms, after it had computed for some ms.
+    fn held_up_ms(late_ms: u64, computed_ms: u64, suspended_ms: u64, full_ms: u64) -> u128 {
+        let ms = Duration::from_millis;
+        let monitor = StrainMonitor::new();
+        let start = Instant::now();
+        let full = start + ms(full_ms);
+        let timeline = Timeline { measured: full, full, end: Some(full + ms(10_000)) };
+        let last = Tick { at: start, cpu: ms(5), suspended: ms(7) };
+        let due = start + EVERY;
+        let tick = Tick {
+            at: due + ms(late_ms),
+            cpu: ms(5 + computed_ms),
+            suspended: ms(7 + suspended_ms),
+        };
+        monitor.take_tick(&timeline, due, last, tick);
+        monitor.held_up().total.as_millis()
+    }
+
+    #[test]
+    fn a_process_that_was_held_up_neither_ran_nor_computed() {
+        assert_eq!(held_up_ms(1_000, 3, 0, 0), 1_000);
+        assert_eq!(held_up_ms(99, 0, 0, 0), 0, "too short");
+        assert_eq!(held_up_ms(1_000, 900, 0, 0), 0, "busy");
+        assert_eq!(held_up_ms(0, 0, 5_000, 0), 5_000, "a laptop was closed");
+        assert_eq!(held_up_ms(1_000, 3, 0, 620), 400, "only a part was in the hold");
+        assert_eq!(held_up_ms(1_000, 3, 0, 2_000), 0, "before the hold");
     }
 }

@@ -122,7 +122,7 @@ impl TrialUser<'_> {
         let mut tried = Tried::shown(step, &plan.base_url, &mut self.data.clone());
         match &step.given {
             Some(given) if !given.holds(&self.data) => tried.left_out = Some(given.to_string()),
-            _ => tried.send(index, step, &mut self.link, &mut self.data).await,
+            _ => tried.send(plan, index, &mut self.link, &mut self.data).await,
         }
         tried.hide(secrets);
         tried
@@ -150,7 +150,8 @@ impl Tried {
         Self { request, headers, body, ..Self::default() }
     }
 
-    async fn send(&mut self, index: usize, step: &Step, link: &mut Link<'_>, data: &mut Data) {
+    async fn send(&mut self, plan: &Plan, index: usize, link: &mut Link<'_>, data: &mut Data) {
+        let step = &plan.scenario.steps[index];
         if let Err(failure) = link.render(index, data) {
             let expected = "a request that can be sent".to_owned();
             self.wrong = Some((expected, failure.message.into_owned()));
@@ -158,7 +159,7 @@ impl Tried {
         }
         self.is_sent = true;
         let sent = Instant::now();
-        let check = Check::new(step);
+        let check = Check::new(step).following(plan.scenario.http.redirects > 0);
         let deadline = tokio::time::Instant::from_std(sent + step.timeout);
         let result = loop {
             let result = tokio::time::timeout_at(deadline, link.exchange(step)).await;

@@ -6,6 +6,7 @@ use miette::Diagnostic;
 use thiserror::Error;
 
 use super::plan::Plan;
+use super::transport::{PARTLY, PROXY, REDIRECTED};
 use super::trial::{Trial, TrialAnswer, Tried};
 use loadgen_measure::ErrorKind;
 
@@ -35,13 +36,34 @@ impl Mismatch {
             None if got.starts_with("not sent") => {
                 Some("correct what the step sends, or what an earlier step captures for it")
             }
+            None if got.contains("closed the websocket") => {
+                Some("the server closed the WebSocket: see its log, and what its code means")
+            }
+            None if got.contains(PARTLY) => Some("the server broke off its response: see its log"),
+            None if got.contains("refused the tls connection")
+                || got.contains("no tls version or cipher in common") =>
+            {
+                Some(
+                    "see which versions of TLS and which ciphers the server allows; `version` in [http.tls] \
+                     chooses loadgen's",
+                )
+            }
+            None if got.contains(PROXY) => {
+                Some("see whether the proxy runs and lets loadgen pass: `proxy` in [http]")
+            }
+            None if got.contains(REDIRECTED) => {
+                Some("see to which host the server redirects, and whether that host can be reached")
+            }
             None if got.contains("refused") => Some(
                 "nothing listens at this address: start the server, or correct the host and the port",
             ),
             None if got.contains("authority") => Some(
                 "trust the certificate with --cacert or [http.tls], or accept any with --insecure",
             ),
-            None if got.contains("certificate is for") || got.contains("names no host") => Some(
+            None if got.contains("names no host") => Some(
+                "issue the certificate with a subject alternative name, or accept any with --insecure",
+            ),
+            None if got.contains("certificate is for") => Some(
                 "write a host of the certificate in the URL, or name it as `server_name` in [http.tls]",
             ),
             None if got.contains("server's certificate") => {
@@ -243,6 +265,42 @@ mod tests {
             ),
             ("http://a", None, "no expected message within 1s, but another: x", "`expect`"),
             ("http://a", Some(ErrorKind::Timeout), "none", "see whether the server runs"),
+            (
+                "https://a",
+                Some(ErrorKind::Connect),
+                "a connect error: the server refused the TLS connection: alert ProtocolVersion",
+                "versions of TLS",
+            ),
+            (
+                "https://a",
+                Some(ErrorKind::Connect),
+                "a connect error: the server's certificate names no host: it has no subject alternative name",
+                "subject alternative name",
+            ),
+            (
+                "http://a",
+                Some(ErrorKind::Reset),
+                "a reset error: the server closed the WebSocket with code 1013: \"try later\"",
+                "the server closed the WebSocket",
+            ),
+            (
+                "http://a",
+                Some(ErrorKind::Reset),
+                "a reset error: Connection reset by peer (os error 104), after a part of the response",
+                "broke off its response",
+            ),
+            (
+                "http://a",
+                Some(ErrorKind::Connect),
+                "a connect error: 127.0.0.1:9, to which the server redirects: Connection refused (os error 111)",
+                "to which host the server redirects",
+            ),
+            (
+                "http://a",
+                Some(ErrorKind::Connect),
+                "a connect error: the proxy 127.0.0.1:9: Connection refused (os error 111)",
+                "whether the proxy runs",
+            ),
         ] {
             let fix = fix(url, kind, got);
             assert!(fix.contains(part), "{got}: {fix}");

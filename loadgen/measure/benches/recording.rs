@@ -23,6 +23,7 @@ fn outcome<'a>(start: Instant, us: u64) -> Outcome<'a> {
         first_byte: None,
         done: start + Duration::from_micros(us),
         bytes: 100,
+        resent: false,
         ending: Ending::Answered,
         stream: None,
         counters: &[],

@@ -33,6 +33,9 @@ pub struct Counts {
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Example for each kind of error: the description of one failed request.
     pub examples: BTreeMap<ErrorKind, String>,
+    /// Number of requests, in any of the categories, that were sent again over another connection, because the
+    /// server had not processed them.
+    pub resent: u64,
     /// Number of requests that were cut off by the end of the round.
     pub cancelled: u64,
     /// Number of requests that were planned in the open model but not sent, because no user was
@@ -63,6 +66,7 @@ impl Counts {
     pub fn record(&mut self, outcome: &Outcome<'_>, ending: Ending<'_>) {
         let latency = outcome.done.saturating_duration_since(outcome.planned);
         self.bytes += outcome.bytes;
+        self.resent += u64::from(outcome.resent);
         if let Some(sent) = outcome.sent {
             self.delay.record(sent.saturating_duration_since(outcome.planned));
         }
@@ -122,6 +126,7 @@ impl Counts {
         self.unsent = self.unsent.saturating_add(other.unsent);
         self.merge_cut(other);
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.resent = self.resent.saturating_add(other.resent);
         if let Some(theirs) = other.bodies {
             self.bodies = Some(BodySizes::both(self.bodies, theirs));
         }
@@ -160,6 +165,15 @@ impl Counts {
         self.answered_late = self.answered_late.saturating_add(other.answered_late);
         self.failed_late = self.failed_late.saturating_add(other.failed_late);
         self.unanswered = self.unanswered.saturating_add(other.unanswered);
+    }
+
+    /// Number of samples in all histograms together.
+    #[must_use]
+    pub fn samples(&self) -> u64 {
+        let own = [&self.answered, &self.first_byte, &self.service, &self.delay, &self.failed];
+        let of_stream = self.stream.iter().flat_map(|stream| [&stream.first_event, &stream.gaps]);
+        let all = own.into_iter().chain(of_stream).map(Latencies::len);
+        all.fold(0, u64::saturating_add)
     }
 
     /// Number of requests that ended: answered or failed, but not cancelled.
@@ -233,6 +247,7 @@ mod tests {
                 first_byte: before.map(|before| at(us.saturating_sub(before))),
                 done: at(*us),
                 bytes: 0,
+                resent: false,
                 ending: Ending::Answered,
                 stream: None,
                 counters: &[],

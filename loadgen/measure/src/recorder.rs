@@ -185,6 +185,7 @@ mod tests {
             first_byte: None,
             done,
             bytes: 10,
+            resent: false,
             ending,
             stream: None,
             counters: &[],

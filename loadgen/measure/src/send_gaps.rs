@@ -74,7 +74,7 @@ impl Shares {
             below += count;
             (us, below as f64 / all)
         };
-        Self(times.recorded().map(share).collect())
+        Self(times.recorded().into_iter().map(share).collect())
     }
 
     /// Returns the share of times that are at most `us`.

@@ -9,7 +9,7 @@ use super::tls::Tls;
 
 /// HTTP options of a scenario. The default is plain HTTP/1.1: a redirect is an answer like any
 /// other, and no state is kept between requests.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Http {
     /// HTTP version of all requests.
     pub version: HttpVersion,
@@ -23,6 +23,8 @@ pub struct Http {
     pub sharing: Sharing,
     /// Whether a user's requests share a connection.
     pub connection: Reuse,
+    /// Whether requests that the server did not process are sent again.
+    pub resends: bool,
     /// Transport that the file requires; `None` chooses a suitable transport.
     pub transport: Option<TransportKind>,
     /// TLS options, for `https://` URLs.
@@ -101,6 +103,22 @@ impl fmt::Display for HttpFeature {
             Self::Cookies => "cookies",
             Self::Proxy => "a proxy",
         })
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            version: HttpVersion::default(),
+            redirects: 0,
+            cookies: false,
+            proxy: None,
+            sharing: Sharing::default(),
+            connection: Reuse::default(),
+            resends: true,
+            transport: None,
+            tls: Tls::default(),
+        }
     }
 }
 

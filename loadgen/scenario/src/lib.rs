@@ -35,6 +35,7 @@ mod iteration;
 mod limits;
 mod load;
 mod load_level;
+mod masking;
 mod method;
 mod metric;
 mod model;
@@ -59,9 +60,10 @@ use std::path::Path;
 pub use action::Action;
 pub use backend::Backend;
 pub use body::{Attachment, Body, Part};
+pub use bounded::{read_at_most, read_text};
 pub use data::Data;
 pub use duration::parse_duration;
-pub use environment::{Environment, Secrets, process_environment};
+pub use environment::{Environment, process_environment};
 pub use error::{Fault, ScenarioError};
 pub use escape::RenderError;
 pub use expect::{Condition, Expect, HeaderCondition, JsonType, Statuses};
@@ -74,6 +76,9 @@ pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};
 pub use load_level::{LoadLevel, LoadLevelError};
+pub use masking::Secrets;
+#[cfg(any(test, fuzzing))]
+pub use masking::fuzzing::mask_foreign;
 pub use method::Method;
 pub use metric::{Metric, Statistic, Timing, Used};
 pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
@@ -101,8 +106,11 @@ pub fn load_to_run(path: &Path, environment: Environment<'_>) -> Result<Scenario
     read(path, Some(environment))
 }
 
+/// Largest scenario or experiment in a file, in bytes.
+pub(crate) const LARGEST: u64 = 16 << 20;
+
 fn read(path: &Path, environment: Option<Environment<'_>>) -> Result<Scenario, ScenarioError> {
-    let text = std::fs::read_to_string(path).map_err(|reason| {
+    let text = read_text(LARGEST, path).map_err(|reason| {
         let path = path.to_owned();
         ScenarioError::Unreadable { path, reason }
     })?;

@@ -39,6 +39,13 @@ impl Method {
     pub fn expects_body(&self) -> bool {
         [Self::POST, Self::PUT, Self::PATCH].contains(self)
     }
+
+    /// Returns whether sending the request twice has the effect of sending it once, as far as HTTP defines the
+    /// method (RFC 9110, section 9.2.2).
+    #[must_use]
+    pub fn is_idempotent(&self) -> bool {
+        matches!(self.name(), "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE")
+    }
 }
 
 impl fmt::Display for Method {

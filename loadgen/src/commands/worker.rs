@@ -1,5 +1,7 @@
 //! `loadgen worker`: serves the rounds of a manager.
 
+use std::path::Path;
+
 use super::measure::cannot_pin;
 use crate::cli::WorkerArgs;
 use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers};
@@ -8,6 +10,7 @@ use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Measurement, Turn};
 use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
+use crate::scenario::read_text;
 use crate::text::say;
 
 /// Joins a manager, and serves the manager's rounds until the manager ends the worker or is gone.
@@ -69,7 +72,7 @@ fn take_part(manager: &str) -> Option<Turn> {
 /// Serves one manager after another, with the same join file.
 async fn serve_each(args: &WorkerArgs, terms: &Terms) -> Result<(), ClusterError> {
     raise_open_files();
-    let document = std::fs::read_to_string(&args.join)
+    let document = read_text(1 << 20, Path::new(&args.join))
         .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?;
     let document = Join::parse(&document)?;
     let enter = || take_part(&document.address);

@@ -1,6 +1,5 @@
 //! Finds experiments by name or path.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::scenarios;
@@ -8,7 +7,10 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Home;
 use crate::scenario;
 use crate::scenario::experiment::{ExperimentFile, Known, Unusable, has_groups};
-use crate::scenario::{ScenarioError, process_environment};
+use crate::scenario::{ScenarioError, process_environment, read_text};
+
+/// Largest file that is looked at, in bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// Loads the experiment that `named` means: a name of an experiment, or a path. `targets` has the
 /// names that arms can load; `None` allows all names.
@@ -54,7 +56,7 @@ fn path(named: &str) -> Result<PathBuf, Failure> {
 /// name of an experiment of the project.
 pub fn is_experiment(named: &str) -> bool {
     match named.ends_with(".toml") || named.contains('/') {
-        true => fs::read_to_string(named).is_ok_and(|text| has_groups(&text)),
+        true => read_text(LARGEST, Path::new(named)).is_ok_and(|text| has_groups(&text)),
         false => all().is_ok_and(|all| all.iter().any(|path| scenarios::name(path) == named)),
     }
 }

@@ -44,6 +44,9 @@ pub struct MeasuredRound {
     /// Number of responses of each replica of the target, from the end of the verification to the
     /// end of the round; empty without replicas, and if a service ended by itself.
     pub responses: Vec<u64>,
+    /// Number of bytes that the target wrote to its log from the verification to the end of the load; `None` for a
+    /// server that loadgen did not start.
+    pub logged: Option<u64>,
     /// The contender that was loaded at the same time; `None` if the contender was alone.
     pub partner: Option<Partner>,
     /// Place among the slices of a start; `None` if the round had a start of its own.

@@ -1,6 +1,5 @@
 //! Reads the records that earlier commands saved.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
@@ -9,6 +8,10 @@ use serde::de::DeserializeOwned;
 use crate::experiment::folder::RECORDS;
 use crate::failure::{Exit, Failure};
 use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, SavedAs};
+use crate::scenario::read_text;
+
+/// Largest record that is read, in bytes.
+const LARGEST: u64 = 1 << 30;
 
 /// A saved record, and the folder that contains the record.
 pub struct Saved {
@@ -48,7 +51,7 @@ impl Saved {
                     wrong(path, "contains none of run.json, capacity.json and experiment.json")
                 })?,
         };
-        let text = fs::read_to_string(&file).map_err(|e| wrong(&file, &e.to_string()))?;
+        let text = read_text(LARGEST, &file).map_err(|e| wrong(&file, &e.to_string()))?;
         let Head { schema } = parse(&file, &text)?;
         let record = match schema.as_str() {
             RunRecord::SCHEMA => Record::Run(parse(&file, &text)?),

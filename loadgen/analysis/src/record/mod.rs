@@ -59,7 +59,9 @@ pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use probe::{ProbeRatio, ProbeRecord};
 pub use proof::{ExpectedContentRecord, ProofRecord};
-pub use round::{ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord};
+pub use round::{
+    HeldUpRecord, ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord,
+};
 pub use run::{Calibration, NoiseFloor, RunRecord, StoppedEarly};
 pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, RunsRecord, SentUnlike, Unlike,

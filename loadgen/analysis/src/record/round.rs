@@ -85,6 +85,10 @@ pub struct RoundRecord {
     /// of earlier versions.
     #[serde(default)]
     pub reading_lag_us: Option<LatencySummary>,
+    /// Processes of loadgen that were held up during the hold (the measured period); empty in records of earlier
+    /// versions.
+    #[serde(default)]
+    pub held_up: Vec<HeldUpRecord>,
     /// Unplanned changes of the load, which a person who watched the run made during the round.
     pub changes: Vec<LoadChangeRecord>,
     /// Description of how the target or a backend ended by itself; `None` if all of them kept
@@ -115,6 +119,10 @@ pub struct RoundRecord {
     /// versions.
     #[serde(default)]
     pub replicas_received: Option<ReceivedRecord>,
+    /// Number of bytes that the target wrote to its log, from the verification to the end of the load; `None` for a
+    /// server that loadgen did not start, and in records of earlier versions.
+    #[serde(default)]
+    pub logged_bytes: Option<u64>,
     /// What PostgreSQL did in the round, by its own statistics: from the filled table to the end of
     /// the target, so including verification and warm-up. `None` without PostgreSQL, and in records
     /// of earlier versions.
@@ -151,6 +159,17 @@ impl RoundRecord {
         let received = self.replicas_received?;
         Some((received.least..=received.most).contains(&sent))
     }
+}
+
+/// Times in which a process of loadgen was held up: stopped, suspended, or without a CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldUpRecord {
+    /// Number of the worker; `None` if the load came from one process.
+    pub worker: Option<u32>,
+    /// Sum of all these times, in s.
+    pub total_s: f64,
+    /// The longest of them, in s.
+    pub longest_s: f64,
 }
 
 /// Responses and resources of one replica of a target in a round.

@@ -55,6 +55,8 @@ pub enum VerdictKind {
     WentSilent,
     /// Some requests had no answer by their timeout, or by the end of the drain after their round.
     Unanswered,
+    /// The server closed connections before it processed requests on them, and many of these were sent again.
+    Resent,
     /// A data file had too few rows, so that users without a row stopped.
     RowsRanOut,
     /// Final requests, which users send when the users stop, failed or were cut off.
@@ -92,6 +94,8 @@ pub enum VerdictKind {
     SlowClock,
     /// The machine was busy before the run, and what other programs used during the run is unknown.
     BusyBefore,
+    /// Processes of loadgen stood still for some time: they were stopped, suspended, or got no CPU.
+    HeldUp,
     /// Users spent much of their time on something other than waiting for responses.
     LittlesLaw,
     /// More users got no more answers and only waited longer, although no CPU and no link was at
@@ -110,6 +114,8 @@ pub enum VerdictKind {
     MoreConnections,
     /// Server and loadgen used another version of HTTP than the scenario requests.
     OtherVersion,
+    /// The target wrote much to its log, which is a part of what was measured.
+    MuchLogged,
     /// Some IP addresses of the server's host name got fewer connections than others.
     UnevenAddresses,
     /// A target gave answers of several sizes to a request that is always the same.

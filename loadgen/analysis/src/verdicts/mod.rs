@@ -6,11 +6,14 @@ mod collapse;
 mod concurrency;
 mod connections;
 mod containers;
+mod held_up;
 mod idle_targets;
+mod logged;
 mod machine;
 mod probe;
 mod queue;
 mod replicas;
+mod resent;
 mod schedule;
 mod server;
 mod silence;
@@ -26,11 +29,14 @@ use self::collapse::collapse;
 use self::concurrency::littles_law;
 use self::connections::connections;
 use self::containers::{throttled, unlike_limits};
+use self::held_up::held_up;
 use self::idle_targets::idle_targets_busy;
+use self::logged::much_logged;
 use self::machine::{data_in_memory, machine, measured_together};
 use self::probe::probe_differs;
 use self::queue::users_queue;
 use self::replicas::replicas;
+use self::resent::resent;
 use self::schedule::schedule_not_kept;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
@@ -61,18 +67,23 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(stop_failed(target, scenario))
                 .chain(rows_ran_out(target))
                 .chain(bottleneck(target, &record.environment).filter(|it| explains(target, it)))
+                .chain(held_up(target))
                 .chain(slow_reader(target))
                 .chain(throttled(target))
                 .chain(idle_targets_busy(target))
                 .chain(slow_worker(target))
                 .chain(littles_law(target, record))
+                .chain(resent(target))
                 .chain(connections(target, record, scenario))
                 .chain(answers_vary(target, scenario))
+                .chain(much_logged(target))
                 .chain(unequal_workers(target))
                 .chain(replicas(target))
                 .chain(open_files(target))
                 .chain(rate_not_kept(target, record).or_else(|| schedule_not_kept(target)))
-                .chain(stall_hidden(target).filter(|_| record.duet.is_none()))
+                .chain(
+                    stall_hidden(target).filter(|_| record.duet.is_none() && !was_held_up(target)),
+                )
                 .chain(probe_differs(target, record))
                 .chain(not_steady(target, record))
                 .chain(too_few_samples(target))
@@ -149,11 +160,18 @@ fn nothing_answered(target: &TargetRecord) -> Option<Verdict> {
         return Some(verdict(target, VerdictKind::NothingAnswered, message, advice));
     }
     (sent > 0 && total.requests == total.errors).then(|| {
-        let message = match total.requests {
-            0 => "no request got a response before the end of its round".to_owned(),
-            _ => "no request got the expected response".to_owned(),
+        let late = counted(total.answered_late, "response");
+        let (message, advice) = match (total.requests, total.answered_late) {
+            (0, 0) => {
+                ("no request got a response before the end of its round".to_owned(), "see the server's log")
+            }
+            (0, _) => (
+                format!("no request got a response before the end of its round, and {late} came after it"),
+                "responses take longer than the measurement: measure for longer, with --duration",
+            ),
+            _ => ("no request got the expected response".to_owned(), "see the server's log"),
         };
-        verdict(target, VerdictKind::NothingAnswered, message, "see the server's log")
+        verdict(target, VerdictKind::NothingAnswered, message, advice)
     })
 }
 
@@ -286,6 +304,11 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
 /// Factor by which an estimated latency must exceed the measured latency, and difference in µs, for
 /// a verdict on a hidden stall. Both must be exceeded.
 const HIDDEN: (u64, u64) = (2, 5_000);
+
+/// Whether loadgen itself stood still, so that users waited for it and not for the server.
+fn was_held_up(target: &TargetRecord) -> bool {
+    target.rounds.iter().any(|round| !round.held_up.is_empty())
+}
 
 /// Returns a verdict if the closed model hid a stall of the server: users that waited sent no
 /// requests that would have shown the stall.

@@ -14,14 +14,14 @@ use loadgen_measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase the number with every change to a message in this
 /// file, or to a type that is part of such a message.
-pub(super) const PROTOCOL: u32 = 14;
+pub(super) const PROTOCOL: u32 = 15;
 
 /// Version of this program.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// Maximum number of histograms in a report, to limit the memory of a decoded report: a histogram
-/// takes 172 KB in memory, but may take as little as 41 bytes in the message. A step has one
-/// histogram for each second and kind of latency.
+/// Maximum number of histograms of many different values in a report, to limit the memory of a decoded report: such a
+/// histogram takes 180 KB in memory, but may take as little as 200 bytes in the message. A step has one
+/// histogram for each second and kind of latency; in one second, it seldom has many different values.
 const MOST_HISTOGRAMS: usize = 2_000;
 
 /// First message of a worker, which the manager answers with an `Admission`. Other versions must be
@@ -178,11 +178,11 @@ pub enum News {
 /// Decodes a report. Refuses a report that would take far more memory than its encoded bytes.
 ///
 /// # Errors
-/// Returns an error message if the bytes are not a report or contain too many histograms.
+/// Returns an error message if the bytes are not a report or contain too many large histograms.
 pub(super) fn decode_report(bytes: &[u8]) -> Result<Report, String> {
     let histograms = outline::histograms(bytes)?;
     if histograms > MOST_HISTOGRAMS {
-        return Err(format!("{histograms} histograms in one report are too many"));
+        return Err(format!("{histograms} large histograms in one report are too many"));
     }
     decode(bytes)
 }

@@ -6,7 +6,9 @@ use std::fmt;
 use serde::de::{IgnoredAny, Visitor};
 use serde::{Deserialize, Deserializer};
 
-/// Counts the histograms in a report that are not empty.
+use loadgen_measure::Latencies;
+
+/// Counts the histograms in a report that take much memory.
 ///
 /// # Errors
 /// Returns an error message if the bytes are not a report.
@@ -40,26 +42,26 @@ struct Interval {
     flows: Histograms,
 }
 
-/// Number of histograms that are not empty, in all steps or all flows of an interval.
+/// Number of histograms that take much memory, in all steps or all flows of an interval.
 struct Histograms(usize);
 
 #[derive(Deserialize)]
 struct Counts {
-    answered: IsFilled,
-    first_byte: IsFilled,
-    service: IsFilled,
-    delay: IsFilled,
-    failed: IsFilled,
+    answered: TakesMuch,
+    first_byte: TakesMuch,
+    service: TakesMuch,
+    delay: TakesMuch,
+    failed: TakesMuch,
     stream: Option<Stream>,
 }
 
 #[derive(Deserialize)]
 struct Stream {
-    first_event: IsFilled,
-    gaps: IsFilled,
+    first_event: TakesMuch,
+    gaps: TakesMuch,
 }
 
-struct IsFilled(bool);
+struct TakesMuch(bool);
 
 impl<'de> Deserialize<'de> for Histograms {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -87,16 +89,16 @@ impl<'de> Deserialize<'de> for Histograms {
     }
 }
 
-impl<'de> Deserialize<'de> for IsFilled {
+impl<'de> Deserialize<'de> for TakesMuch {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Bytes;
         impl Visitor<'_> for Bytes {
-            type Value = IsFilled;
+            type Value = TakesMuch;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an HdrHistogram in the V2 encoding")
             }
-            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<IsFilled, E> {
-                Ok(IsFilled(!bytes.is_empty()))
+            fn visit_bytes<E>(self, bytes: &[u8]) -> Result<TakesMuch, E> {
+                Ok(TakesMuch(Latencies::take_much(bytes)))
             }
         }
         deserializer.deserialize_bytes(Bytes)

@@ -6,7 +6,7 @@ use regex::Regex;
 use serde_json::value::RawValue;
 
 use super::json::is_index;
-use super::{Wrong, shown};
+use super::{Wrong, shown, without_mark};
 use crate::transport::Answer;
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Capture, Data, Source, Step};
@@ -93,7 +93,7 @@ fn found<'a>(regex: &Regex, text: &'a str) -> Option<&'a str> {
 /// other value, the unchanged JSON text, so that a long number keeps its digits. If the value is
 /// missing or `null`, the error says what `body` contains instead.
 fn at(body: &[u8], pointer: &str) -> Result<String, String> {
-    let json: &RawValue = serde_json::from_slice(body)
+    let json: &RawValue = serde_json::from_slice(without_mark(body))
         .map_err(|_| format!("a body that is not JSON: {}", shown(body)))?;
     let tokens =
         pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));

@@ -4,7 +4,7 @@ use memchr::memmem::Finder;
 use regex::bytes::Regex;
 use serde_json::Value;
 
-use super::{Wrong, same, shown};
+use super::{Wrong, same, shown, without_mark};
 use crate::transport::Headers;
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Condition, Expect, HeaderCondition, JsonType};
@@ -67,7 +67,9 @@ impl Conditions {
     /// Returns whether a message lacks what is expected, and has nothing of what must not come.
     pub(super) fn is_other(&self, message: &[u8]) -> bool {
         let reads_json = !self.of_json.is_empty();
-        let json = reads_json.then(|| serde_json::from_slice::<Value>(message).ok()).flatten();
+        let json = reads_json
+            .then(|| serde_json::from_slice::<Value>(without_mark(message)).ok())
+            .flatten();
         let holds = |ready: &Ready| match &ready.condition {
             Condition::Text(_) | Condition::Regex(_) => ready.holds_in(message),
             _ => json.as_ref().is_some_and(|json| ready.holds_at(json)),

@@ -49,6 +49,8 @@ impl From<Undecodable> for Wrong {
 #[derive(Debug)]
 pub struct Check {
     step: Step,
+    /// Whether the transport follows redirects, as far as it can.
+    follows: bool,
     checks_body: bool,
     reads_json: bool,
     conditions: Conditions,
@@ -64,7 +66,14 @@ impl Check {
         let (conditions, captures) = (Conditions::new(&step.expect), Captures::new(step));
         let (lookup, known) = (Lookup::new(step), Known::new());
         let (checks_body, reads_json) = (checks_body(step), reads_json(step));
-        Self { step: step.clone(), checks_body, reads_json, conditions, lookup, known, captures }
+        let (step, follows) = (step.clone(), false);
+        Self { step, follows, checks_body, reads_json, conditions, lookup, known, captures }
+    }
+
+    /// Notes whether the transport follows redirects, so that one that it has not followed is explained.
+    #[must_use]
+    pub fn following(self, follows: bool) -> Self {
+        Self { follows, ..self }
     }
 
     /// Compares an answer with the step's expectation, and reads the answer's counters into
@@ -117,6 +126,9 @@ impl Check {
             301 | 302 | 303 | 307 | 308 if self.step.action == Action::Connect => {
                 ", a redirect, which an opening handshake does not follow"
             }
+            301 | 302 | 303 | 307 | 308 if self.follows => {
+                ", a redirect without a `location` that can be followed"
+            }
             301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
             _ => "",
         };
@@ -164,6 +176,7 @@ impl Check {
         if !self.reads_json {
             return Ok(());
         }
+        let body = without_mark(body);
         counters.resize(self.step.counters.len(), 0);
         if self.lookup.as_ref().is_some_and(|lookup| lookup.passes(body, counters)) {
             return Ok(());
@@ -206,6 +219,12 @@ impl Answer<'_> {
     pub fn shown(&self) -> String {
         shown(&self.beginning())
     }
+}
+
+/// Returns a body without the byte order mark that it may begin with. Browsers and other clients ignore it before
+/// JSON, too (RFC 8259, section 8.1, and the Fetch standard).
+fn without_mark(body: &[u8]) -> &[u8] {
+    body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(body)
 }
 
 /// Whether two JSON values are equal; 1 and 1.0 are the same number. Whole numbers are compared

@@ -42,6 +42,25 @@ fn without_an_expectation_any_2xx_is_accepted() {
 }
 
 #[test]
+fn a_redirect_that_was_not_followed_is_explained() {
+    let body = Body::Kept(b"");
+    let answer = Answer { status: 302, headers: Headers::Unkept, body, form: None, streamed: None };
+    let wrong = Check::new(&step("")).following(true).hold(&answer, &mut Vec::new()).unwrap_err();
+    assert_eq!(
+        wrong.sentence(),
+        "expected status 2xx, got 302, a redirect without a `location` that can be followed: an empty body"
+    );
+}
+
+#[test]
+fn a_byte_order_mark_before_json_is_ignored() {
+    let keys = r#"expect = { json = { "/n" = 1 } }
+counters = { n = "/n" }"#;
+    assert_eq!(judge(keys, 200, "\u{feff}{\"n\": 1}"), Ok(vec![1]));
+    assert!(judge(keys, 200, "\u{feff}").is_err());
+}
+
+#[test]
 fn several_statuses_and_classes_may_be_expected() {
     let keys = "expect = { status = [200, \"3xx\", 404] }";
     for status in [200, 302, 404] {

@@ -1,10 +1,9 @@
 //! Gives access to the headers of an answer.
 
 use http::HeaderMap;
-use httparse::{EMPTY_HEADER, Response};
 
 use super::fields::Fields;
-use super::http1::MOST_HEADERS;
+use super::http1::read_head;
 
 /// The headers of an answer.
 #[derive(Debug, Clone, Copy)]
@@ -28,11 +27,12 @@ impl<'a> Headers<'a> {
         match self {
             Self::Unkept => None,
             Self::Head(bytes) => {
-                let mut headers = [EMPTY_HEADER; MOST_HEADERS];
+                let found = read_head(bytes, |head| {
+                    let mut headers = head.headers.iter();
+                    headers.find(|it| it.name.eq_ignore_ascii_case(name)).map(|it| it.value)
+                });
                 // Well-formed: the head was parsed before, to find the end of the body.
-                Response::new(&mut headers).parse(bytes).ok()?;
-                let found = headers.iter().find(|header| header.name.eq_ignore_ascii_case(name));
-                found.map(|header| header.value)
+                found.ok()??.1
             }
             Self::Map(map) => map.get(name).map(|value| value.as_bytes()),
             Self::Fields(fields) => fields.first(name),
@@ -56,12 +56,10 @@ impl<'a> Headers<'a> {
         match self {
             Self::Unkept => Vec::new(),
             Self::Head(bytes) => {
-                let mut headers = [EMPTY_HEADER; MOST_HEADERS];
-                let mut head = Response::new(&mut headers);
-                match head.parse(bytes) {
-                    Ok(_) => head.headers.iter().map(|it| owned(it.name, it.value)).collect(),
-                    Err(_) => Vec::new(),
-                }
+                let all = read_head(bytes, |head| {
+                    head.headers.iter().map(|it| owned(it.name, it.value)).collect()
+                });
+                all.ok().flatten().map(|(_, all)| all).unwrap_or_default()
             }
             Self::Map(map) => {
                 map.iter().map(|(name, value)| owned(name.as_str(), value.as_bytes())).collect()

@@ -15,6 +15,7 @@ mod headers;
 mod http1;
 mod http2;
 mod reqwest;
+mod resend;
 mod step_request;
 mod stream;
 mod tls;
@@ -28,7 +29,7 @@ use std::time::Instant;
 
 use self::answer::form;
 pub use self::answer::{Answer, Body, Form, Keep};
-pub use self::failure::Failure;
+pub use self::failure::{Failure, PARTLY, PROXY, REDIRECTED};
 pub use self::headers::Headers;
 #[cfg(any(test, fuzzing))]
 pub use self::http1::read_foreign;
@@ -160,8 +161,8 @@ impl Link<'_> {
         }
     }
 
-    /// Sends the request and reads the answer to the last byte. Dropping the future before its
-    /// end abandons the request.
+    /// Sends the request, once more if the server did not process it, and reads the answer to the last
+    /// byte. Dropping the future before its end abandons the request.
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         match self {
             Self::Http1(link) => link.exchange(step).await,
@@ -216,6 +217,15 @@ impl Link<'_> {
     fn tend(&mut self, context: &mut Context<'_>) {
         if let Self::Http2(link) = self {
             link.tend(context);
+        }
+    }
+
+    /// Whether the request of the last exchange was sent again, because the server had not processed it.
+    pub fn was_sent_again(&self) -> bool {
+        match self {
+            Self::Http1(link) => link.resend.was_sent_again(),
+            Self::Http2(link) => link.resend.was_sent_again(),
+            Self::Reqwest(link) => link.resend.was_sent_again(),
         }
     }
 

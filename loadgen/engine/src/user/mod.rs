@@ -24,6 +24,9 @@ use loadgen_scenario::{Assign, Data, Model, OnError, Secrets, Step, ThinkTime};
 /// iterations, so that the data of counted iterations does not depend on how far the warm-up came.
 const WARMUP: u64 = 1 << 39;
 
+/// Longest time for which a user waits for its server to close the user's WebSocket, after the user's last request.
+const GOODBYE: Duration = Duration::from_millis(500);
+
 /// Pause of a user after an iteration that sent nothing.
 const IDLE: Duration = Duration::from_millis(10);
 
@@ -63,6 +66,8 @@ struct User<'a> {
     thinks: Option<&'a ThinkTime>,
     /// Time of the send of the last request.
     sent: Instant,
+    /// Time of the end of the last request.
+    done: Instant,
     /// Last clock reading after a request or a pause. A request needs only two readings: one
     /// before it and one after it.
     now: Instant,
@@ -83,11 +88,17 @@ impl Shared {
             counters: Vec::new(),
             thinks: None,
             sent: now,
+            done: now,
             now,
         };
         match user.link.socket().cloned() {
             None => user.run().await,
-            Some(socket) => Box::pin(beside(user.run(), &socket)).await,
+            Some(socket) => {
+                Box::pin(beside(user.run(), &socket)).await;
+                // A server that does not answer is not waited for.
+                let away = poll_fn(|context| socket.poll_away(context));
+                let _ = tokio::time::timeout(GOODBYE, away).await;
+            }
         }
     }
 }
@@ -243,6 +254,7 @@ impl<'a> User<'a> {
             first_byte: None,
             done: self.now,
             bytes: 0,
+            resent: false,
             ending,
             stream: None,
             counters: &[],
@@ -275,6 +287,7 @@ impl<'a> User<'a> {
             return self.give_up(index, counted, planned, failure).await;
         }
         let sent = Instant::now();
+        let idle = sent - self.done;
         (self.sent, self.now) = (sent, sent);
         if let Some(planned) = planned {
             self.shared.gate.record_send(planned, sent);
@@ -296,6 +309,7 @@ impl<'a> User<'a> {
                 _ => break result,
             }
         };
+        self.done = self.now;
         self.thinks =
             step.think_time.as_ref().or(self.shared.plan.scenario.load.think_time.as_ref());
         let has_failed = matches!(result, Ok(Err(_)));
@@ -309,8 +323,9 @@ impl<'a> User<'a> {
                 (Ending::Failed(ErrorKind::Timeout, &message), Went::Wrong(ErrorKind::Timeout))
             }
             Ok(Err(failure)) => {
-                message = secrets.hidden(failure.message);
-                (Ending::Failed(failure.kind, &message), Went::Wrong(failure.kind))
+                let kind = failure.kind;
+                message = secrets.hidden(failure.explained(step, idle));
+                (Ending::Failed(kind, &message), Went::Wrong(kind))
             }
             Ok(Ok(answer)) => {
                 let latency = Some(self.now - planned.unwrap_or(sent));
@@ -367,6 +382,7 @@ impl<'a> User<'a> {
             first_byte: self.link.first_byte(&self.shared.plan.scenario.steps[step]),
             done: self.now,
             bytes,
+            resent: self.link.was_sent_again(),
             ending,
             stream: self.link.stream_times(&self.shared.plan.scenario.steps[step]),
             counters: &self.counters,

@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize, de, ser};
 
-use super::{DIGITS, LONGEST_US, Latencies, TOO_MANY};
+use super::{DIGITS, LONGEST_US, Latencies, MOST_FEW, TOO_MANY};
 
 /// Number with which the V2 encoding of HdrHistogram begins.
 const V2: u32 = 0x1c84_9313;
@@ -23,13 +23,16 @@ const DEFLATE_HEADER: usize = 8;
 /// the limit: each has 22,000 counters of up to 9 bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
+/// Length of the longest encoded count, in bytes.
+const LONGEST_COUNT: usize = 9;
+
 /// Serializes the latencies as bytes of the HdrHistogram V2 encoding; an empty distribution takes
 /// no bytes.
 impl Serialize for Latencies {
     fn serialize<S: ser::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut bytes = Vec::new();
         if let Some(histogram) = self.filled() {
-            V2Serializer::new().serialize(histogram, &mut bytes).map_err(ser::Error::custom)?;
+            V2Serializer::new().serialize(&*histogram, &mut bytes).map_err(ser::Error::custom)?;
         }
         serializer.serialize_bytes(&bytes)
     }
@@ -69,15 +72,24 @@ impl Latencies {
         if histogram.len() >= TOO_MANY {
             return Err("more samples than a run can have".to_owned());
         }
-        Ok(Self(Some(histogram)))
+        Ok(Self::from(histogram))
     }
 }
 
 impl Latencies {
+    /// Whether latencies in the HdrHistogram V2 encoding take 180 KB in memory, once decoded: they have many
+    /// different values.
+    #[must_use]
+    pub fn take_much(encoded: &[u8]) -> bool {
+        // A count of samples is even in the encoding, and the number of counters without samples is odd.
+        let has_samples = |count: &&[u8]| count.first().is_some_and(|byte| byte % 2 == 0);
+        counts(encoded.get(HEADER..).unwrap_or_default()).filter(has_samples).count() > MOST_FEW
+    }
+
     /// Encodes the latencies as text for saved documents: see [`encoded`]. The text of an empty
     /// distribution is empty.
     pub(super) fn to_text(&self) -> Result<String, String> {
-        self.filled().map_or(Ok(String::new()), encoded)
+        self.filled().map_or(Ok(String::new()), |histogram| encoded(&histogram))
     }
 
     /// Decodes the text of [`Self::to_text`], with the checks of [`Self::decode`].
@@ -125,17 +137,19 @@ fn has_our_header(bytes: &[u8]) -> bool {
 /// Whether one of the encoded counts is `i64::MIN`. hdrhistogram 7.6 negates this value, which
 /// panics if overflow is checked. Each count is a varint: bytes with the highest bit set, up to a
 /// byte without that bit or to the ninth byte.
-fn has_least_count(mut counts: &[u8]) -> bool {
-    const LONGEST: usize = 9;
-    while !counts.is_empty() {
-        let goes_on = counts.iter().take(LONGEST - 1).take_while(|byte| **byte >= 0x80).count();
-        let (count, others) = counts.split_at((goes_on + 1).min(counts.len()));
-        if count == [0xff; LONGEST] {
-            return true;
-        }
-        counts = others;
-    }
-    false
+fn has_least_count(encoded: &[u8]) -> bool {
+    counts(encoded).any(|count| count == [0xff; LONGEST_COUNT])
+}
+
+/// Returns the bytes of each encoded count.
+fn counts(mut encoded: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || {
+        let most = encoded.iter().take(LONGEST_COUNT - 1);
+        let goes_on = most.take_while(|byte| **byte >= 0x80).count();
+        let (count, others) = encoded.split_at((goes_on + 1).min(encoded.len()));
+        encoded = others;
+        (!count.is_empty()).then_some(count)
+    })
 }
 
 #[cfg(test)]
@@ -193,7 +207,7 @@ mod tests {
         };
         let decoded = |latencies: &Latencies| {
             let mut bytes = Vec::new();
-            V2Serializer::new().serialize(latencies.0.as_ref().unwrap(), &mut bytes).unwrap();
+            V2Serializer::new().serialize(&*latencies.filled().unwrap(), &mut bytes).unwrap();
             Latencies::decode(&bytes)
         };
         let most = with(i64::MAX as u64);
@@ -204,8 +218,27 @@ mod tests {
         assert_eq!(decoded(&too_many), Err("more samples than a run can have".to_owned()));
         too_many.merge(&most);
         too_many.merge(&most);
-        let evaluated = (too_many.quantile(0.99), too_many.mean(), too_many.recorded().count());
+        let evaluated = (too_many.quantile(0.99), too_many.mean(), too_many.recorded().len());
         assert_eq!(evaluated, (None, None, 0));
+    }
+
+    #[test]
+    fn memory_is_known_before_decoding() {
+        for (values, expected) in [(1, false), (MOST_FEW, false), (MOST_FEW + 1, true)] {
+            let each: Vec<u64> = (1..=values as u64).map(|value| value * 3_000).collect();
+            let bytes = rmp_serde::to_vec(&[of(&each), of(&each)].iter().fold(
+                Latencies::default(),
+                |mut all, one| {
+                    all.merge(one);
+                    all
+                },
+            ));
+            // Skips the type and length that MessagePack writes.
+            let bytes = bytes.unwrap();
+            let at = bytes.windows(4).position(|word| word == V2.to_be_bytes()).unwrap();
+            assert_eq!(Latencies::take_much(&bytes[at..]), expected, "{values}");
+        }
+        assert!(!Latencies::take_much(&[]));
     }
 
     #[test]

@@ -2,12 +2,15 @@
 
 mod document;
 mod encoding;
+mod few;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
 pub use self::document::Distribution;
+use self::few::{Few, MOST as MOST_FEW};
 
 /// Longest latency that is recorded, in µs: ten minutes. Longer latencies count as this value.
 const LONGEST_US: u64 = 600_000_000;
@@ -18,10 +21,24 @@ const DIGITS: u8 = 3;
 const TOO_MANY: u64 = 1 << 63;
 
 /// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) with
-/// three significant digits from 1 µs to 10 min. Takes no memory until the first latency is
+/// three significant digits from 1 µs to 10 min. Takes little memory until many different latencies are
 /// recorded, and merges without loss.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Latencies(Option<Histogram<u64>>);
+#[derive(Debug, Clone, PartialEq)]
+pub struct Latencies(Held);
+
+/// The latencies, in the form that takes the least memory: equal distributions have equal forms.
+#[derive(Debug, Clone, PartialEq)]
+enum Held {
+    Few(Few),
+    /// More different values than fit into `Few`: 180 KB.
+    Many(Histogram<u64>),
+}
+
+impl Default for Latencies {
+    fn default() -> Self {
+        Self(Held::Few(Few::default()))
+    }
+}
 
 impl Latencies {
     /// Adds one latency.
@@ -32,63 +49,100 @@ impl Latencies {
     /// Adds the same latency `n` times.
     pub fn record_n(&mut self, latency: Duration, n: u64) {
         let us = u64::try_from(latency.as_micros()).unwrap_or(LONGEST_US);
-        self.histogram().saturating_record_n(us.clamp(1, LONGEST_US), n);
+        self.record_us(us.clamp(1, LONGEST_US), n);
+    }
+
+    fn record_us(&mut self, us: u64, n: u64) {
+        let few = match &mut self.0 {
+            Held::Many(histogram) => return histogram.saturating_record_n(us, n),
+            Held::Few(few) => few,
+        };
+        if n > 0 && !few.add(us, n) {
+            let mut histogram = histogram_of(few);
+            histogram.saturating_record_n(us, n);
+            self.0 = Held::Many(histogram);
+        }
     }
 
     /// Adds all latencies of `other`.
     pub fn merge(&mut self, other: &Self) {
-        let Some(theirs) = &other.0 else { return };
-        #[expect(clippy::expect_used, reason = "both have the same bounds and digits")]
-        self.histogram().add(theirs).expect("histograms of one shape");
+        let theirs = match &other.0 {
+            Held::Few(few) => return few.iter().for_each(|(us, n)| self.record_us(us, n)),
+            Held::Many(theirs) => theirs,
+        };
+        match &mut self.0 {
+            #[expect(clippy::expect_used, reason = "both have the same bounds and digits")]
+            Held::Many(ours) => ours.add(theirs).expect("histograms of one shape"),
+            Held::Few(few) => {
+                let mut all = theirs.clone();
+                few.iter().for_each(|(us, n)| all.saturating_record_n(us, n));
+                self.0 = Held::Many(all);
+            }
+        }
     }
 
     /// Number of latencies.
     #[must_use]
     pub fn len(&self) -> u64 {
-        self.0.as_ref().map_or(0, Histogram::len)
+        match &self.0 {
+            Held::Few(few) => few.len(),
+            Held::Many(histogram) => histogram.len(),
+        }
     }
 
     /// Whether there are no latencies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.len() == 0
+        match &self.0 {
+            Held::Few(few) => few.is_empty(),
+            Held::Many(_) => false,
+        }
     }
 
     /// The shortest latency, in µs; `None` without latencies.
     #[must_use]
     pub fn min(&self) -> Option<u64> {
-        self.filled().map(Histogram::min)
+        self.ends().map(|(min, _)| min)
     }
 
     /// The arithmetic mean of the latencies, in µs. `None` without latencies, or with too many to
     /// be summed.
     #[must_use]
     pub fn mean(&self) -> Option<f64> {
-        self.summable().map(Histogram::mean)
+        self.summable().map(|histogram| histogram.mean())
     }
 
     /// The longest latency, in µs, to three significant digits; `None` without latencies.
     #[must_use]
     pub fn max(&self) -> Option<u64> {
-        self.filled().map(Histogram::max)
+        self.ends().map(|(_, max)| max)
+    }
+
+    fn ends(&self) -> Option<(u64, u64)> {
+        match &self.0 {
+            Held::Few(few) => few.ends(),
+            Held::Many(histogram) => Some((histogram.min(), histogram.max())),
+        }
     }
 
     /// Returns the latency, in µs, at the quantile `q` (0 to 1). Returns `None` if fewer than ten
     /// samples lie beyond the quantile, because they are too few for an estimate.
     #[must_use]
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let histogram = self.summable()?;
         // In units of 10^-6, so that 100 samples support the 90th percentile although 1.0 - 0.9
         // is a little less than 0.1.
         let share = ((1.0 - q) * 1e6).round() as u64;
-        let beyond_millionths = histogram.len().saturating_mul(share);
-        (beyond_millionths >= 10_000_000).then(|| histogram.value_at_quantile(q))
+        let beyond_millionths = self.len().saturating_mul(share);
+        if beyond_millionths < 10_000_000 {
+            return None;
+        }
+        self.summable().map(|histogram| histogram.value_at_quantile(q))
     }
 
     /// Returns the number of latencies that are longer than `us`, a value of [`Self::quantile`].
     #[must_use]
     pub fn above(&self, us: u64) -> u64 {
-        self.recorded().filter(|(value, _)| *value > us).map(|(_, count)| count).sum()
+        self.recorded().into_iter().filter(|(value, _)| *value > us).map(|(_, count)| count).sum()
     }
 
     /// Estimates the latencies as if a request had been sent every `interval`, rather than after
@@ -98,35 +152,46 @@ impl Latencies {
     #[must_use]
     pub fn without_coordination(&self, interval: Duration) -> Self {
         let us = u64::try_from(interval.as_micros()).unwrap_or(LONGEST_US);
-        Self(self.summable().map(|histogram| histogram.clone_correct(us.max(1))))
+        let corrected = self.summable().map(|histogram| histogram.clone_correct(us.max(1)));
+        corrected.map(Self::from).unwrap_or_default()
     }
 
     /// Returns each recorded latency (in µs, to three significant digits) with its number of
     /// samples, in ascending order.
-    pub(crate) fn recorded(&self) -> impl Iterator<Item = (u64, u64)> {
-        let each = self.summable().into_iter().flat_map(Histogram::iter_recorded);
-        each.map(|value| (value.value_iterated_to(), value.count_at_value()))
+    pub(crate) fn recorded(&self) -> Vec<(u64, u64)> {
+        let Some(histogram) = self.summable() else { return Vec::new() };
+        let each = histogram.iter_recorded();
+        each.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()
     }
 
-    fn filled(&self) -> Option<&Histogram<u64>> {
-        self.0.as_ref().filter(|histogram| !histogram.is_empty())
+    /// Returns the latencies as a histogram; `None` without latencies.
+    fn filled(&self) -> Option<Cow<'_, Histogram<u64>>> {
+        match &self.0 {
+            Held::Many(histogram) => Some(Cow::Borrowed(histogram)),
+            Held::Few(few) if few.is_empty() => None,
+            Held::Few(few) => Some(Cow::Owned(histogram_of(few))),
+        }
     }
 
     /// Returns the histogram if sums of its counts cannot overflow. Histograms from the network,
     /// each of fewer than [`TOO_MANY`] samples, may together have more samples.
-    fn summable(&self) -> Option<&Histogram<u64>> {
-        self.filled().filter(|histogram| histogram.len() < TOO_MANY)
+    fn summable(&self) -> Option<Cow<'_, Histogram<u64>>> {
+        if self.len() < TOO_MANY { self.filled() } else { None }
     }
+}
 
-    fn histogram(&mut self) -> &mut Histogram<u64> {
-        #[expect(
-            clippy::expect_used,
-            reason = "1 < 2 × 1 <= LONGEST_US, and DIGITS is within 0 to 5"
-        )]
-        self.0.get_or_insert_with(|| {
-            Histogram::new_with_bounds(1, LONGEST_US, DIGITS).expect("constant bounds")
-        })
+impl From<Histogram<u64>> for Latencies {
+    /// Takes a histogram of our bounds and digits.
+    fn from(histogram: Histogram<u64>) -> Self {
+        Self(Few::of(&histogram).map_or(Held::Many(histogram), Held::Few))
     }
+}
+
+fn histogram_of(few: &Few) -> Histogram<u64> {
+    #[expect(clippy::expect_used, reason = "1 < 2 × 1 <= LONGEST_US, and DIGITS is within 0 to 5")]
+    let mut histogram = Histogram::new_with_bounds(1, LONGEST_US, DIGITS).expect("constant bounds");
+    few.iter().for_each(|(us, n)| histogram.saturating_record_n(us, n));
+    histogram
 }
 
 #[cfg(test)]

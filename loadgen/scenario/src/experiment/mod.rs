@@ -281,7 +281,7 @@ impl fmt::Display for Source {
 impl ExperimentFile {
     /// Reads and checks an experiment file. The experiment's name is the file's stem.
     pub fn load(path: &Path, known: &Known<'_>) -> Result<Self, ExperimentError> {
-        let text = std::fs::read_to_string(path).map_err(|reason| {
+        let text = crate::read_text(crate::LARGEST, path).map_err(|reason| {
             let path = path.to_owned();
             ExperimentError::Unreadable { path, reason }
         })?;

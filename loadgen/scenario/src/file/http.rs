@@ -16,7 +16,7 @@ pub(super) const MOST_REDIRECTS: u64 = 20;
 /// Largest number of connections, and of users of one connection: as many as users.
 pub(super) const MOST_SHARED: u64 = MOST_USERS as u64;
 
-const KEYS: [&str; 10] = [
+const KEYS: [&str; 11] = [
     "version",
     "connections",
     "streams",
@@ -24,6 +24,7 @@ const KEYS: [&str; 10] = [
     "cookies",
     "proxy",
     "connection",
+    "resend",
     "transport",
     "tls",
     "auth",
@@ -77,6 +78,7 @@ fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faul
         "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
         "proxy" => http.proxy = read_proxy(value, faults),
         "connection" => http.connection = value.choice(&CONNECTIONS, faults).unwrap_or_default(),
+        "resend" => http.resends = value.boolean(faults).unwrap_or(true),
         // Read with the steps, whose names it can use.
         "auth" => {}
         "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),

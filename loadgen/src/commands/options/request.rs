@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io::{self, Read, Write as _};
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use clap::CommandFactory;
@@ -13,7 +13,7 @@ use crate::cli::{Cli, CommonArgs, RequestArgs, RunArgs, TlsArgs};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 use crate::process::{use_huge_pages, use_huge_pages_before_reading};
-use crate::scenario::{Load, Scenario, nearest, parse_to_run, process_environment};
+use crate::scenario::{Load, Scenario, nearest, parse_to_run, process_environment, read_text};
 
 /// Name of the scenario in results.
 const NAME: &str = "url";
@@ -263,14 +263,12 @@ fn body_text(body: &str) -> Result<String, Failure> {
         let message = format!("--body: cannot read {file}: {what}");
         Failure::message(Exit::Usage, "unreadable_body", message, "name a file of UTF-8 text")
     };
-    let mut text = String::new();
-    let open = File::open(file).map_err(|e| fault(e.to_string()))?;
-    // A device has no end.
-    open.take(LARGEST + 1).read_to_string(&mut text).map_err(|e| fault(e.to_string()))?;
-    match text.len() as u64 > LARGEST {
-        true => Err(fault(format!("it has more than {} MiB", LARGEST >> 20))),
-        false => Ok(text),
-    }
+    read_text(LARGEST, Path::new(file)).map_err(|error| match error.kind() {
+        io::ErrorKind::InvalidData => {
+            fault(format!("{error}; a scenario sends any bytes, with `body.file`"))
+        }
+        _ => fault(error.to_string()),
+    })
 }
 
 /// Returns a string as TOML, whose basic strings are those of JSON, but without the character DEL.

@@ -102,6 +102,7 @@ impl Session<'_> {
         self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
         let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
         let before_load = self.responses(running.as_deref()).await;
+        let logged = running.as_deref().map(Target::logged);
         let stop = self.interrupt.child_token();
         let mut round_control = RoundControl::from(stop.clone());
         if let (Some(control), None) = (&self.control, self.job().method.slicing()) {
@@ -139,6 +140,7 @@ impl Session<'_> {
             None => self.responses(running.as_deref()).await,
         };
         let responses = replicas::since(&after, &before_load);
+        let logged = running.as_deref().map(Target::logged).zip(logged);
         let (results, probe) = both?;
         let results = results?;
         self.tell(Event::LoadEnded(rate_per_s(&results)));
@@ -151,6 +153,7 @@ impl Session<'_> {
             failed,
             json_keys,
             responses,
+            logged: logged.map(|(after, before)| after.saturating_sub(before)),
             ended: ended.as_ref().map(ToString::to_string),
             ..begun.round()
         };

@@ -318,7 +318,9 @@ impl<'a> Session<'a> {
         let was_stopped = self.observers.stopped().is_some();
         let planned = plan.scenario.load.held();
         let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(*held));
+        let is_spoiled = results.held_up().any(|(_, held_up)| held_up.spoils(*held));
         let all_of_it = results.is_whole()
+            && !is_spoiled
             && probe.as_ref().is_none_or(Results::is_whole)
             && results.ran_out().is_empty();
         all_of_it && results.changes.is_empty() && ended.is_none() && !cut

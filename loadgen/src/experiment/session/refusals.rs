@@ -8,8 +8,9 @@ use crate::measure::{ErrorKind, Snapshot};
 /// Least number of refused connections that show that a server is gone.
 const FEWEST: u64 = 10;
 
-/// Part of the operating system's message for a connection that the server's machine refused.
-const REFUSED: &str = "refused";
+/// Beginning of the message for a connection that the server's machine refused: that of the operating system. A message
+/// about another host, such as a proxy, begins with that host.
+const REFUSED: &str = "Connection refused";
 
 /// Connections that were refused since the last request that went otherwise.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ impl Refusals {
             let failed = counts.errors.get(&ErrorKind::Connect).copied().unwrap_or(0);
             // Connections also fail where this machine has no ports or files left.
             let example = counts.examples.get(&ErrorKind::Connect);
-            let is_refused = example.is_some_and(|example| example.contains(REFUSED));
+            let is_refused = example.is_some_and(|example| example.starts_with(REFUSED));
             let refused = if is_refused { failed } else { 0 };
             if counts.requests() > refused {
                 *self = Self::default();
@@ -72,6 +73,17 @@ mod tests {
         assert!(!refusals.is_gone(&snapshot(5, 0), at(21)));
         assert!(!refusals.is_gone(&snapshot(4, 0), at(30)), "nine are too few");
         assert!(refusals.is_gone(&snapshot(1, 0), at(31)));
+    }
+
+    #[test]
+    fn another_host_than_the_server_may_refuse() {
+        let start = Instant::now();
+        for other in ["the proxy 127.0.0.1:9", "127.0.0.1:9, to which the server redirects"] {
+            let mut refusals = Refusals::default();
+            let of_other = failed(100, 0, &format!("{other}: Connection refused (os error 111)"));
+            let gone = |at| refusals.is_gone(&of_other, start + Duration::from_secs(at));
+            assert_eq!([0, 4, 8].map(gone), [false; 3]);
+        }
     }
 
     #[test]

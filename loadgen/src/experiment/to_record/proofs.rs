@@ -57,12 +57,14 @@ fn expected(proof: &Proof, steps: &[Step], round: &MeasuredRound) -> ExpectedCon
     }
 }
 
-/// Returns the number of requests that failed, also in the verification and of a probe, or that were
-/// cut off and not answered late. Each of these requests may have changed a backend although no answer reported the change.
+/// Returns the number of requests that failed, also in the verification and of a probe, that were
+/// cut off and not answered late, or that were sent again. Each of these requests may have changed a backend although no answer reported the change.
 fn unknown(round: &MeasuredRound) -> u64 {
     let counts = PHASES.into_iter().flat_map(|phase| round.sent(phase));
     let cut = |counts: &Counts| counts.cancelled.saturating_sub(counts.answered_late);
     counts.fold(round.failed, |sum: u64, counts| {
-        sum.saturating_add(counts.failures()).saturating_add(cut(&counts))
+        sum.saturating_add(counts.failures())
+            .saturating_add(cut(&counts))
+            .saturating_add(counts.resent)
     })
 }

@@ -7,13 +7,15 @@ use super::phases::{by_name, ms, summarize, summarize_flows, summarize_groups};
 use super::resources::{Answered, others, resources};
 use super::stages::stages;
 use crate::analysis::steps::{by_step, counters};
-use crate::engine::LoadChange;
+use crate::engine::{LoadChange, Results};
 use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
-use crate::measure::{ErrorKind, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told};
+use crate::measure::{
+    ErrorKind, HeldUp, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told,
+};
 use crate::record::{
-    Bottleneck, Calibration, Environment, LoadChangeRecord, PartnerRecord, ReceivedRecord,
-    ReplicaRecord, RoundRecord, RowsRecord, ScheduleRecord,
+    Bottleneck, Calibration, Environment, HeldUpRecord, LoadChangeRecord, PartnerRecord,
+    ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, ScheduleRecord,
 };
 use crate::scenario::{Load, LoadLevel, Rows, Scenario, Step};
 
@@ -104,6 +106,7 @@ pub(super) fn round_record(
         reading_lag_us: Some(results.reading_lag())
             .filter(|lag| !lag.is_empty())
             .map(|lag| LatencySummary::from(&lag)),
+        held_up: held_up(results),
         changes: results.changes.iter().map(|change| changed(change, conditions.warmup)).collect(),
         target_ended: round.ended.clone(),
         rows_ran_out: results.ran_out().into_iter().map(str::to_owned).collect(),
@@ -115,6 +118,7 @@ pub(super) fn round_record(
         // Each redirect is a response, too, and loadgen counts only the last one.
         replicas_received: (!round.responses.is_empty() && !conditions.redirects)
             .then(|| received(round)),
+        logged_bytes: round.logged,
         postgres: round.postgres,
         cpus_busy_percent: round.observed.machine.busy_percent.clone(),
         machine: round.observed.machine.taken.clone(),
@@ -125,6 +129,17 @@ pub(super) fn round_record(
     };
     let bottleneck = Bottleneck::of(&record, conditions.environment, conditions.can_send);
     RoundRecord { bottleneck, ..record }
+}
+
+/// Returns the processes that were held up.
+fn held_up(results: &Results) -> Vec<HeldUpRecord> {
+    let has_workers = results.start_skew.is_some();
+    let record = |(worker, HeldUp { total, longest }): (u32, HeldUp)| HeldUpRecord {
+        worker: has_workers.then_some(worker),
+        total_s: total.as_secs_f64(),
+        longest_s: longest.as_secs_f64(),
+    };
+    results.held_up().map(record).collect()
 }
 
 /// Returns what each replica of the target did.
@@ -150,7 +165,8 @@ fn received(round: &MeasuredRound) -> ReceivedRecord {
         // the balancer's own.
         let unexpected = counts.errors.get(&ErrorKind::Expectation).copied().unwrap_or(0);
         least += counts.answered.len() + counts.answered_late + unexpected;
-        unknown += counts.failures() - unexpected;
+        // Of a request that was sent again, the first response may be on its way.
+        unknown += counts.failures() - unexpected + counts.resent;
         unknown += counts.cancelled.saturating_sub(counts.answered_late);
     }
     ReceivedRecord { least, most: least + unknown }

@@ -7,9 +7,10 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use nix::fcntl::{FcntlArg, fcntl};
 use nix::libc;
@@ -28,6 +29,9 @@ const TURN: &str = "loadgen-turn";
 const MEASURING: &str = "loadgen-measuring";
 
 const TRY_AGAIN: Duration = Duration::from_millis(200);
+
+/// Longest wait for a measurement of another user, who could hold the locks for ever.
+const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Identity of a measurement. A manager and its workers are one measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,13 +68,26 @@ impl Default for Measurement {
 pub struct Other {
     /// Process of the measurement; `None` if it is not visible from here, as in a container.
     pid: Option<u32>,
+    /// ID of the user of the process, if that is not the user of this one.
+    user: Option<u32>,
+}
+
+impl Other {
+    fn of(pid: Option<u32>) -> Self {
+        let owner = |pid| fs::metadata(format!("/proc/{pid}")).ok().map(|process| process.uid());
+        let user = pid.and_then(owner).filter(|user| *user != rustix::process::getuid().as_raw());
+        Self { pid, user }
+    }
 }
 
 impl fmt::Display for Other {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.pid {
-            Some(pid) => write!(f, "loadgen (pid {pid})"),
-            None => f.write_str("another loadgen"),
+        match (self.pid, self.user) {
+            (Some(pid), None) => write!(f, "loadgen (pid {pid})"),
+            (Some(pid), Some(user)) => {
+                write!(f, "loadgen (pid {pid}, of the user with the ID {user})")
+            }
+            (None, _) => f.write_str("another loadgen"),
         }
     }
 }
@@ -86,7 +103,8 @@ pub struct Turn {
 
 impl Turn {
     /// Waits until no other measurement is in progress on this machine, and begins one. Calls `tell`
-    /// with each reason to wait.
+    /// with each reason to wait. Measures at the same time as a measurement of another user that takes longer than
+    /// five minutes.
     ///
     /// # Errors
     /// If the files of the locks cannot be used.
@@ -94,14 +112,19 @@ impl Turn {
         let folder = folder()?;
         let (turn, measuring) =
             (open_lock(&folder.join(TURN))?, open_lock(&folder.join(MEASURING))?);
-        let (mut has_turn, mut told) = (false, None);
+        let (mut has_turn, mut told, begun) = (false, None, Instant::now());
         loop {
             has_turn = has_turn || try_lock(&turn)?;
             let other = other(&measuring, of)?;
             if has_turn && other.is_none() {
                 break;
             }
-            let who = other.unwrap_or(Other { pid: None });
+            let who = other.unwrap_or_else(|| Other::of(holder(&turn)));
+            if who.user.is_some() && begun.elapsed() >= PATIENCE {
+                tell(&format!("{who} does not end its run: measuring at the same time"));
+                lock_byte(&measuring, of)?;
+                return Ok(Self { of, measuring, _turn: None });
+            }
             if told != Some(who) {
                 tell(&format!(
                     "waiting for {who} to end its run; --anyway measures at the same time"
@@ -189,6 +212,21 @@ fn try_lock(turn: &File) -> io::Result<bool> {
     }
 }
 
+/// Returns the process that holds the lock of the turn, as Linux tells it.
+fn holder(turn: &File) -> Option<u32> {
+    let inode = turn.metadata().ok()?.ino();
+    fs::read_to_string("/proc/locks").ok()?.lines().find_map(|line| holder_in(line, inode))
+}
+
+/// Returns the process of a line of `/proc/locks`, such as `1: FLOCK  ADVISORY  WRITE 702 fe:01:1311 0 EOF`, if it
+/// holds the whole file with this inode.
+fn holder_in(line: &str, inode: u64) -> Option<u32> {
+    let mut words = line.split_whitespace().skip(1);
+    let (kind, pid) = (words.next()?, words.nth(2)?);
+    let place = words.next()?.rsplit(':').next()?;
+    (kind == "FLOCK" && place.parse() == Ok(inode)).then(|| pid.parse().ok()).flatten()
+}
+
 // Constants of the system that fit into the type of its own structure. Linux and macOS declare them with
 // different types.
 const READ: libc::c_short = libc::F_RDLCK as libc::c_short;
@@ -219,7 +257,7 @@ fn other(measuring: &File, of: Measurement) -> io::Result<Option<Other>> {
         fcntl(measuring, FcntlArg::F_GETLK(&mut lock))?;
         if lock.l_type != UNLOCKED {
             let pid = u32::try_from(lock.l_pid).ok().filter(|pid| *pid > 0);
-            return Ok(Some(Other { pid }));
+            return Ok(Some(Other::of(pid)));
         }
     }
     Ok(None)
@@ -260,6 +298,32 @@ mod tests {
         assert_ne!(Measurement::new(), Measurement::new());
         assert_eq!(Measurement::numbered(0).0, 1);
         assert!(Measurement::numbered(u64::MAX).0 < i64::MAX - 1);
+    }
+
+    #[test]
+    fn the_holder_of_a_turn_is_known() {
+        let line = "12: FLOCK  ADVISORY  WRITE 702 fe:01:131 0 EOF";
+        assert_eq!(holder_in(line, 131), Some(702));
+        assert_eq!(holder_in(line, 31), None);
+        assert_eq!(holder_in(&line.replace("FLOCK", "POSIX"), 131), None);
+        assert_eq!(holder_in("12: -> FLOCK  ADVISORY  WRITE 703 fe:01:131 0 EOF", 131), None);
+        assert_eq!(holder_in("", 131), None);
+        let folder = tempfile::tempdir().unwrap();
+        let turn = open_lock(&folder.path().join(TURN)).unwrap();
+        assert_eq!(holder(&turn), None);
+        assert!(try_lock(&turn).unwrap());
+        if Path::new("/proc/locks").exists() {
+            assert_eq!(holder(&turn), Some(std::process::id()));
+        }
+    }
+
+    #[test]
+    fn another_user_is_named() {
+        let mine = Other { pid: Some(7), user: None };
+        let theirs = Other { pid: Some(7), user: Some(1_001) };
+        assert_eq!(mine.to_string(), "loadgen (pid 7)");
+        assert_eq!(theirs.to_string(), "loadgen (pid 7, of the user with the ID 1001)");
+        assert_eq!(Other::of(Some(std::process::id())).user, None);
     }
 
     #[test]

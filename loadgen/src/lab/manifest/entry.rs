@@ -1,6 +1,7 @@
 //! A target of the manifest: what starts it, what it requires, and what it differs in.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +70,9 @@ pub struct Entry {
     /// Check that tells whether the target is ready.
     #[serde(skip_serializing, default = "Ready::health")]
     pub ready: Ready,
+    /// Time in which the target must become ready; `None` for the usual time.
+    #[serde(skip)]
+    pub start_timeout: Option<Duration>,
     /// Command that runs once before the first start, in the project's folder; `None` for none.
     #[serde(skip)]
     pub prepare: Option<Vec<String>>,

@@ -7,7 +7,6 @@ mod program;
 mod ready;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 
 use miette::NamedSource;
@@ -21,7 +20,10 @@ use super::error::{LabError, ManifestFault};
 use super::home::Home;
 use crate::measure::BALANCER;
 use crate::scenario::experiment::MOST_REPLICAS;
-use crate::scenario::nearest;
+use crate::scenario::{nearest, read_text};
+
+/// Largest manifest, in bytes.
+const LARGEST: u64 = 16 << 20;
 
 const KEYS: [&str; 16] = [
     "framework",
@@ -86,7 +88,7 @@ impl Manifest {
     /// Reads and checks the whole manifest of a project.
     pub fn of(home: &Home) -> Result<Self, LabError> {
         let path = home.manifest();
-        let text = fs::read_to_string(&path).map_err(LabError::file("read", &path))?;
+        let text = read_text(LARGEST, &path).map_err(LabError::file("read", &path))?;
         Self::read(text, home.manifest_name(), home.is_own())
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -9,7 +10,7 @@ use toml::Spanned;
 use super::entry::{Entry, INNER_PORT};
 use super::ready::Ready;
 use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
-use crate::scenario::{Backend as Kind, Cpus, Memory};
+use crate::scenario::{Backend as Kind, Cpus, Memory, parse_duration};
 
 /// Word that loadgen replaces by the port on which a target must listen.
 const PORT: &str = "{port}";
@@ -34,6 +35,7 @@ struct Target {
     cpus: Option<Cpus>,
     memory: Option<Memory>,
     ready: Option<Ready>,
+    start_timeout: Option<StartTimeout>,
     #[serde(default)]
     env: BTreeMap<String, String>,
     build: Option<Vec<String>>,
@@ -54,6 +56,23 @@ struct Target {
 struct Backends {
     postgres: Option<Spanned<Backend>>,
     redis: Option<Spanned<Backend>>,
+}
+
+/// Time in which a target must become ready, such as "60s".
+#[derive(Deserialize)]
+#[serde(try_from = "String")]
+struct StartTimeout(Duration);
+
+impl TryFrom<String> for StartTimeout {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        const LONGEST: Duration = Duration::from_secs(3_600);
+        match parse_duration(&text) {
+            Ok(time) if !time.is_zero() && time <= LONGEST => Ok(Self(time)),
+            _ => Err("`start_timeout` must be a time of up to an hour, such as \"60s\"".to_owned()),
+        }
+    }
 }
 
 /// Table `[backend.NAME]`.
@@ -161,6 +180,7 @@ fn entry(name: String, target: Target) -> Entry {
         image: target.image,
         port: target.port.unwrap_or(INNER_PORT),
         ready: target.ready.unwrap_or(Ready::Listens),
+        start_timeout: target.start_timeout.map(|StartTimeout(time)| time),
         command: target.command,
         differs: target.differs,
         env: target.env,

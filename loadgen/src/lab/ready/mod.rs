@@ -97,7 +97,13 @@ impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
             };
             // The answer may be from another process, on a port that the service did not get.
             if let Some(status) = self.service.exited() {
-                return Err(self.service.fault(format!("{} before it was ready", ending(status))));
+                let what = format!("{} before it was ready", ending(status));
+                return Err(self.service.fault(match status.success() {
+                    true => {
+                        format!("{what}: it must stay in the foreground, and not become a daemon")
+                    }
+                    false => what,
+                }));
             }
             match answer {
                 Ok(()) if self.is_up().await? => return Ok(()),

@@ -19,11 +19,15 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 
+use super::log_bound::LogBound;
 use super::removal::remove_all;
 use crate::lab::machine::cpus::pin_self;
 
 /// Maximum time between two checks whether a service has ended, while the guard ends the service.
 const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Interval at which the guard looks how long the log of its service is.
+const LOOK_AT_LOG: Duration = Duration::from_millis(500);
 
 /// Interval at which the guard repeats SIGQUIT until the service ends. A shell starts background
 /// programs with SIGQUIT ignored, so a service that a shell has just started misses the signal
@@ -87,13 +91,20 @@ async fn guard(options: &GuardOptions) -> io::Result<u8> {
     let mut service = Tree { main: start(&options.argv, options)?, ended: None, ending: None };
 
     let mut told = false;
+    let mut log = rustix::io::dup(io::stdout()).map(|log| LogBound::new(log.into())).ok();
     while !told && service.reap()? && service.ended.is_none() {
         tokio::select! {
             _ = children.recv() => {}
             _ = &mut closed => told = true,
+            () = tokio::time::sleep(LOOK_AT_LOG), if log.is_some() => {
+                // A log that cannot be bounded is left as it is.
+                log = log.take().and_then(|mut log| log.look().is_ok().then_some(log));
+            }
         }
     }
     service.end(options, &mut children).await?;
+    // What could not be joined stays as it is.
+    let _ = log.map_or(Ok(()), LogBound::close);
     told |= closed.try_recv().is_ok();
     if let (true, Some(folder)) = (told, &options.remove) {
         // Ignores errors: loadgen may have removed the folder first.

@@ -1,10 +1,11 @@
 //! Runs one program of the lab under a [`guard`], with its output in a log file.
 //!
 //! Beside it is what a service needs: `programs` finds its program, `password` makes its password,
-//! `listener` finds out whether it has its port, `logs` reads its output, and `removal` removes its folder.
+//! `listener` finds out whether it has its port, `logs` reads its output, `log_bound` keeps it small, and `removal` removes its folder.
 
 pub mod guard;
 pub(super) mod listener;
+mod log_bound;
 pub(super) mod logs;
 pub(super) mod password;
 pub(super) mod programs;
@@ -139,7 +140,10 @@ pub struct Service {
 impl Service {
     /// Starts the service. A readiness probe must tell whether the service is usable.
     pub fn start(spec: &ServiceSpec) -> Result<Self, LabError> {
-        let log = File::create(&spec.log).map_err(LabError::file("write", &spec.log))?;
+        // The guard also reads the log, which it keeps small.
+        let log =
+            File::options().read(true).write(true).create(true).truncate(true).open(&spec.log);
+        let log = log.map_err(LabError::file("write", &spec.log))?;
         let start = || -> io::Result<(Child, u32)> {
             let mut command = spec.guard_command()?;
             let passed_on =
@@ -197,6 +201,11 @@ impl Service {
     /// File for the service's output.
     pub fn log(&self) -> &Path {
         &self.log
+    }
+
+    /// Number of bytes that the service has written to its log; 0 if unknown.
+    pub fn logged(&self) -> u64 {
+        std::fs::metadata(&self.log).map_or(0, |log| log.len())
     }
 
     /// Returns how the service ended, or `None` while it runs.

@@ -63,6 +63,11 @@ impl Target {
         &self.services
     }
 
+    /// Number of bytes that the services of the target have written to their logs.
+    pub fn logged(&self) -> u64 {
+        self.services.iter().map(Service::logged).sum()
+    }
+
     /// Service that runs the balancer before the replicas; `None` without a balancer.
     pub fn balancer(&self) -> Option<&Service> {
         self.balancer.as_ref().map(|balancer| &balancer.service)
@@ -241,7 +246,7 @@ impl Lab {
     ) -> Result<Starting<Spec, HealthCheck>, LabError> {
         let Instance { target, size, .. } = server;
         let folder = match &self.runner {
-            Runner::Process(_) => own_folder(target)?,
+            Runner::Process(_) => Some(own_folder(target)?),
             Runner::Podman { .. } => None,
         };
         let path = folder.as_ref().map(|folder| folder.path().to_owned());
@@ -256,7 +261,8 @@ impl Lab {
             }
         };
         let probe = HealthCheck::of(&self.health, &target.entry.ready);
-        let limit = LIMIT + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
+        let own = target.entry.start_timeout.unwrap_or(LIMIT);
+        let limit = own + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.
         folder.map(TempDir::keep);

@@ -45,7 +45,10 @@ impl Lab {
             let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
             argv[0] = program.to_string_lossy().into_owned();
             let mut spec = ServiceSpec::new(&name, argv, Path::new(&root), log.clone());
-            spec.env = env.iter().cloned().chain(own).collect();
+            // What the target leaves behind is removed with it.
+            let tmp =
+                folder.iter().map(|it| ("TMPDIR".to_owned(), it.to_string_lossy().into_owned()));
+            spec.env = env.iter().cloned().chain(tmp).chain(own).collect();
             spec.options.cpus.clone_from(&cpus);
             spec.options.grace = GRACE;
             spec.options.remove.clone_from(&folder);
@@ -78,11 +81,10 @@ impl Lab {
     }
 }
 
-/// Creates an empty folder for a target that runs; `None` if the target needs no folder. Dropping
-/// the folder removes it.
-pub(super) fn own_folder(target: &TargetSpec) -> Result<Option<TempDir>, LabError> {
+/// Creates an empty folder for a target that runs, which is also the one for its temporary files. Dropping the folder
+/// removes it.
+pub(super) fn own_folder(target: &TargetSpec) -> Result<TempDir, LabError> {
     let name = file_name(&target.name);
-    let folder = || tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
-    let folder = target.needs_folder().then(folder).transpose();
+    let folder = tempfile::Builder::new().prefix(&format!("loadgen-{name}-")).tempdir();
     folder.map_err(LabError::io(format!("create a folder for {name}")))
 }

@@ -6,6 +6,7 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -16,11 +17,13 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
-use rustix::process::getpgrp;
+use rustix::process::{Signal, getpgrp, getpid, kill_process};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
     tcgetwinsize, tcsetattr,
 };
+use tokio::runtime::Handle;
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use super::draw::draw;
@@ -66,6 +69,7 @@ impl Screen {
             return None;
         }
         take().ok()?;
+        rest_on_signal();
         let (end, ended) = mpsc::channel();
         let show = move || drop(show(known, &ended));
         match thread::Builder::new().name("live view".to_owned()).spawn(show) {
@@ -130,8 +134,7 @@ fn taken() -> MutexGuard<'static, Option<Before>> {
 }
 
 /// Switches the terminal to single keys without an echo, and makes a panic restore the terminal
-/// before the panic is reported. Disables two keys: the key that suspends the process, because a
-/// suspended run would measure nothing, and the key that dumps core, because a core dump does not
+/// before the panic is reported. Disables the key that dumps core, because a core dump does not
 /// restore the terminal.
 fn take() -> io::Result<()> {
     static HOOK: Once = Once::new();
@@ -144,15 +147,66 @@ fn take() -> io::Result<()> {
     });
     let mut taken = taken();
     let before = tcgetattr(io::stdin())?;
+    tcsetattr(io::stdin(), OptionalActions::Now, &with_single_keys(&before))?;
+    *taken = Some(Before { modes: before, is_leaving: false });
+    Ok(())
+}
+
+/// Returns the modes of a terminal whose keys arrive at once and without an echo.
+fn with_single_keys(before: &Termios) -> Termios {
     let mut modes = before.clone();
     modes.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
-    for key in [SpecialCodeIndex::VSUSP, SpecialCodeIndex::VQUIT] {
-        modes.special_codes[key] = NO_KEY;
-    }
+    modes.special_codes[SpecialCodeIndex::VQUIT] = NO_KEY;
     modes.special_codes[SpecialCodeIndex::VMIN] = 1;
     modes.special_codes[SpecialCodeIndex::VTIME] = 0;
-    tcsetattr(io::stdin(), OptionalActions::Now, &modes)?;
-    *taken = Some(Before { modes: before, is_leaving: false });
+    modes
+}
+
+/// Whether this process is to be suspended as soon as the terminal is as it was before.
+static RESTS: AtomicBool = AtomicBool::new(false);
+
+/// Lets SIGTSTP (Ctrl-Z) suspend this process, once the live view has left the terminal. Without a Tokio runtime, the
+/// signal suspends the process at once.
+fn rest_on_signal() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let (Ok(runtime), kind) =
+            (Handle::try_current(), SignalKind::from_raw(Signal::TSTP.as_raw()))
+        else {
+            return;
+        };
+        let _inside = runtime.enter();
+        let Ok(mut stops) = signal(kind) else { return };
+        runtime.spawn(async move {
+            while stops.recv().await.is_some() {
+                match is_open() {
+                    true => RESTS.store(true, Ordering::Relaxed),
+                    false => suspend(),
+                }
+            }
+        });
+    });
+}
+
+/// Suspends this process until a signal (SIGCONT) resumes it.
+fn suspend() {
+    let _ = kill_process(getpid(), Signal::STOP);
+}
+
+/// Gives the terminal back, suspends this process, and takes the terminal again when the process is resumed in the
+/// foreground.
+fn rest(out: &mut impl Write) -> io::Result<()> {
+    let Some(before) = taken().as_ref().map(|before| before.modes.clone()) else { return Ok(()) };
+    set_modes(&before);
+    execute!(out, LeaveAlternateScreen, Show)?;
+    suspend();
+    while !is_in_front() && is_open() {
+        thread::sleep(FRAME);
+    }
+    if is_open() {
+        set_modes(&with_single_keys(&before));
+        execute!(out, EnterAlternateScreen, Hide)?;
+    }
     Ok(())
 }
 
@@ -196,6 +250,12 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
     while is_open() {
         let (now, size) = (Instant::now(), terminal.size()?);
         let is_old = |(then, before): (Instant, _)| before != size || now - then >= SECOND;
+        if RESTS.swap(false, Ordering::Relaxed) {
+            rest(terminal.backend_mut())?;
+            terminal.clear()?;
+            drawn = None;
+            continue;
+        }
         if known.has_changed().unwrap_or(false) || drawn.is_none_or(is_old) {
             let view = known.borrow_and_update().clone();
             terminal.draw(|frame| draw(&view, now, look, frame.buffer_mut()))?;

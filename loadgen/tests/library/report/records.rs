@@ -149,6 +149,7 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         answered_late: 0,
         failed_late: 0,
         unanswered: 0,
+        resent: 0,
         unsent: 0,
         errors_by_kind: BTreeMap::new(),
         error_examples: BTreeMap::new(),

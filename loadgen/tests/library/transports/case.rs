@@ -26,6 +26,8 @@ pub struct Outcome {
     counters: Option<Vec<u64>>,
     /// Number of connections over which at least one request arrived.
     connections: Option<usize>,
+    /// Number of requests that were sent again.
+    resent: Option<u64>,
 }
 
 pub fn answered(answered: u64) -> Outcome {
@@ -54,12 +56,17 @@ impl Outcome {
         Self { connections: Some(connections), ..self }
     }
 
+    pub fn resent(self, resent: u64) -> Self {
+        Self { resent: Some(resent), ..self }
+    }
+
     /// Clears the fields that are `None` in `expected`.
     fn cut_to(self, expected: &Self) -> Self {
         Self {
             bytes: expected.bytes.and(self.bytes),
             counters: expected.counters.as_ref().and(self.counters),
             connections: expected.connections.and(self.connections),
+            resent: expected.resent.and(self.resent),
             ..self
         }
     }
@@ -82,6 +89,7 @@ pub struct Case<S> {
     /// Label of the case in the message of a failed assertion.
     about: String,
     load: String,
+    http: &'static str,
     steps: String,
     on_error: &'static str,
     warmup: Duration,
@@ -94,6 +102,7 @@ pub fn both<S: Fn() -> Server>(server: S) -> Case<S> {
         server,
         about: String::new(),
         load,
+        http: "",
         steps,
         on_error: "next_iteration",
         warmup: Duration::ZERO,
@@ -118,6 +127,11 @@ impl<S: Fn() -> Server> Case<S> {
     pub fn load(mut self, load: &str) -> Self {
         load.clone_into(&mut self.load);
         self
+    }
+
+    /// Adds keys of `[http]`, each followed by a comma.
+    pub fn http(self, http: &'static str) -> Self {
+        Self { http, ..self }
     }
 
     /// Lets users continue with the next step after a failed step.
@@ -174,9 +188,9 @@ impl<S: Fn() -> Server> Case<S> {
     /// Runs the case over one transport against the server at `url`. Returns
     /// the sum of the counts of all steps and of all phases except `Stop`.
     pub async fn counts(&self, transport: &str, url: &str) -> Counts {
-        let Self { load, steps, on_error, .. } = self;
+        let Self { load, http, steps, on_error, .. } = self;
         let text = format!(
-            "on_error = \"{on_error}\"\nload = {{ {load} }}\nhttp = {{ transport = \"{transport}\", tls = {{ insecure = true }} }}\n{steps}"
+            "on_error = \"{on_error}\"\nload = {{ {load} }}\nhttp = {{ {http} transport = \"{transport}\", tls = {{ insecure = true }} }}\n{steps}"
         );
         let plan = Plan { warmup: self.warmup, ..plan(url, &text) };
         let (series, _) = run_round(plan, CancellationToken::new()).await;
@@ -195,5 +209,6 @@ fn outcome(counts: &Counts, connections: usize) -> Outcome {
         bytes: Some(counts.bytes),
         counters: Some(counts.counters.clone()),
         connections: Some(connections),
+        resent: Some(counts.resent),
     }
 }

@@ -13,6 +13,7 @@ mod first_byte;
 mod framing;
 pub(crate) mod http2;
 mod requests;
+mod resend;
 mod server;
 mod streams;
 mod tls;

@@ -138,6 +138,8 @@ pub struct Peer {
     received: Vec<u8>,
     /// Request whose body is not read completely yet.
     request: Option<Request>,
+    /// Number of requests that came over this connection.
+    asked: usize,
 }
 
 impl Peer {
@@ -145,16 +147,15 @@ impl Peer {
         stream.set_nodelay(true).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.set_write_timeout(Some(PATIENCE)).unwrap();
-        Self { stream, seen, received: Vec::new(), request: None }
+        Self { stream, seen, received: Vec::new(), request: None, asked: 0 }
     }
 
     fn serve(mut self, answer: &impl Fn(&mut Self, usize) -> io::Result<Then>) -> io::Result<()> {
-        let mut first = true;
         loop {
             self.read_body()?;
             self.read_head()?;
-            self.seen.connections.fetch_add(usize::from(first), Ordering::SeqCst);
-            first = false;
+            self.asked += 1;
+            self.seen.connections.fetch_add(usize::from(self.asked == 1), Ordering::SeqCst);
             let number = self.seen.answers.fetch_add(1, Ordering::SeqCst);
             let then = answer(&mut self, number);
             match then? {
@@ -192,6 +193,11 @@ impl Peer {
         let head: Vec<u8> = self.received.drain(..end).collect();
         self.request = Some(Request::new(&String::from_utf8(head).unwrap()));
         Ok(())
+    }
+
+    /// Number of requests that came over this connection.
+    pub fn asked(&self) -> usize {
+        self.asked
     }
 
     /// Reads the rest of the request's body.

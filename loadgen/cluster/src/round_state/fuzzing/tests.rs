@@ -247,7 +247,7 @@ fn impossible_reports_are_refused_with_a_reason() {
 #[test]
 fn a_report_that_would_fill_the_memory_is_refused() {
     let mut counts = Counts::default();
-    counts.answered.record(ms(1));
+    (1..200).for_each(|n| counts.answered.record(ms(n)));
     let report = |steps: usize| {
         let steps = vec![counts.clone(); steps];
         let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
@@ -255,9 +255,9 @@ fn a_report_that_would_fill_the_memory_is_refused() {
         Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
     };
     assert_eq!(take(&[report(1_000)]).workers[0].snapshots, 1);
-    // Half a MB, which would take 350 MB in memory.
+    // One MB, which would take 350 MB in memory.
     let round = take(&[report(2_001)]);
-    assert_eq!(round.refused, ["2001 histograms in one report are too many"]);
+    assert_eq!(round.refused, ["2001 large histograms in one report are too many"]);
     assert_eq!(round.workers[0].snapshots, 0);
 }
 

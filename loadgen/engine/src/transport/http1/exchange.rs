@@ -10,14 +10,16 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::first_byte::FirstByte;
+use super::idle::Idle;
 use super::response::{Progress, Reader, cut_off};
 use super::scratch::Scratch;
 use super::unsent::Unsent;
 use crate::check::expectations::{is_expected, reads_headers};
 use crate::content_encoding::Encoded;
 use crate::stream::{Meter, Streamed};
+use crate::transport::failure::{Failure, PARTLY, Work};
 use crate::transport::stream::Stream;
-use crate::transport::{Answer, Body, Failure, Form, Headers, Keep, tls};
+use crate::transport::{Answer, Body, Form, Headers, Keep, tls};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::{Action, ExpectedStream, Method, Step};
 
@@ -32,25 +34,18 @@ pub(in crate::transport) struct Response {
     samples: bool,
 }
 
-/// A whole response, and the connection over which it came.
-pub(in crate::transport) struct Exchanged<'a> {
-    pub(in crate::transport) answer: Answer<'a>,
-    /// The connection, if it can carry the next request.
-    pub(in crate::transport) stream: Option<Stream>,
-    /// HTTP version of the response.
-    pub(in crate::transport) version: &'static str,
-}
-
 /// A response that was read, and the connection over which it came.
-pub(super) struct Received {
-    pub(super) stream: Stream,
+pub(in crate::transport) struct Received {
+    pub(in crate::transport) stream: Stream,
     /// Whether the connection can carry the next request.
-    reusable: bool,
-    pub(super) came: Came,
+    is_reusable: bool,
+    /// Number of seconds after which the server closes the idle connection; `None` if it has not said so.
+    idle_s: Option<u32>,
+    pub(in crate::transport) came: Came,
 }
 
 /// Where a response was read to. Holds the thread's read buffer, and so must not be held across an await.
-pub(super) struct Came {
+pub(in crate::transport) struct Came {
     scratch: Scratch,
     /// Part of the read buffer that is the body; `None` if the body was kept elsewhere.
     body: Option<Range<usize>>,
@@ -96,21 +91,9 @@ impl Response {
         self.samples || step.action == Action::Connect || reads_headers(step)
     }
 
-    /// Sends `request` over `stream`, and reads the response to `step`, for which this has begun.
-    pub(in crate::transport) async fn exchange<'a>(
-        &'a mut self,
-        stream: Stream,
-        request: Unsent<'_>,
-        step: &Step,
-    ) -> Result<Exchanged<'a>, Failure> {
-        let received = self.receive(stream, request, step).await?;
-        let Received { stream, reusable, came } = received;
-        let answer = self.answer(came, step);
-        Ok(Exchanged { answer, stream: reusable.then_some(stream), version: self.version() })
-    }
-
-    /// Does the work of [`Self::exchange`], and leaves the response where it was read.
-    pub(super) async fn receive(
+    /// Sends `request` over `stream`, and reads the response to `step`, for which this has begun. The response
+    /// stays where it was read: see [`Self::answer`].
+    pub(in crate::transport) async fn exchange(
         &mut self,
         stream: Stream,
         request: Unsent<'_>,
@@ -118,20 +101,22 @@ impl Response {
     ) -> Result<Received, Failure> {
         let Self { reader, first_byte, meter, .. } = self;
         let events = step.expect.stream.as_ref().zip(meter.as_deref_mut());
-        let sending = Sending::Writes;
-        let mut exchange = Exchange { stream, request, sending, reader, first_byte, step, events };
+        let (sending, has_sent) = (Sending::Writes, false);
+        let mut exchange =
+            Exchange { stream, request, sending, has_sent, reader, first_byte, step, events };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let streamed = exchange.streamed();
         let Progress::Whole { body, keep_alive } = progress else {
             // Unreachable: `poll` is ready only with a whole answer.
             return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
         };
-        let reusable = keep_alive && exchange.sending == Sending::Sent;
-        Ok(Received { stream: exchange.stream, reusable, came: Came { scratch, body, streamed } })
+        let is_reusable = keep_alive && exchange.sending == Sending::Sent;
+        let (stream, came) = (exchange.stream, Came { scratch, body, streamed });
+        Ok(Received { stream, is_reusable, idle_s: self.reader.idle_s(), came })
     }
 
     /// Returns the response to `step` that has come.
-    pub(super) fn answer(&self, came: Came, step: &Step) -> Answer<'_> {
+    pub(in crate::transport) fn answer(&self, came: Came, step: &Step) -> Answer<'_> {
         let Came { scratch, body, streamed } = came;
         let reader = &self.reader;
         let body = match body {
@@ -146,7 +131,7 @@ impl Response {
     }
 
     /// HTTP version of the response.
-    pub(super) fn version(&self) -> &'static str {
+    pub(in crate::transport) fn version(&self) -> &'static str {
         self.reader.version()
     }
 
@@ -167,12 +152,22 @@ impl Response {
     }
 }
 
+impl Received {
+    /// Returns the connection if it can carry the next request, and where the response was read to.
+    pub(in crate::transport) fn into_idle(self) -> (Option<Idle>, Came) {
+        let idle = self.is_reusable.then(|| Idle::new(self.stream, self.idle_s));
+        (idle, self.came)
+    }
+}
+
 /// A request in flight, until its answer is read.
 struct Exchange<'r, 'a> {
     stream: Stream,
     /// The part of the request that is still to be sent.
     request: Unsent<'r>,
     sending: Sending,
+    /// Whether the system has taken a byte of the request.
+    has_sent: bool,
     reader: &'a mut Reader,
     first_byte: &'a mut FirstByte,
     step: &'r Step,
@@ -211,15 +206,29 @@ impl Exchange<'_, '_> {
             match progress {
                 Ok(Progress::Partial) => self.first_byte.note(self.reader),
                 Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
-                Err(failure) => return Poll::Ready(Err(failure)),
+                Err(failure) => return Poll::Ready(Err(self.judged(failure))),
             }
+        }
+    }
+
+    /// Adds what is known of the server's work for the request.
+    fn judged(&self, failure: Failure) -> Failure {
+        match failure.kind {
+            ErrorKind::Reset if !self.has_sent => failure.with(Work::None),
+            ErrorKind::Reset if self.reader.is_untouched() => failure.with(Work::Unanswered),
+            ErrorKind::Reset => {
+                Failure::new(ErrorKind::Reset, format!("{}, {PARTLY}", failure.message))
+            }
+            _ => failure,
         }
     }
 
     /// Sends as much of the request as the connection takes.
     fn send(&mut self, context: &mut Context<'_>) {
         while self.sending == Sending::Writes {
-            self.sending = match self.request.poll_send(&mut self.stream, context) {
+            let sent = self.request.poll_send(&mut self.stream, context);
+            self.has_sent |= matches!(sent, Poll::Ready(Ok(())));
+            self.sending = match sent {
                 Poll::Ready(Ok(())) if self.request.is_empty() => Sending::Flushes,
                 Poll::Ready(Ok(())) => Sending::Writes,
                 Poll::Ready(Err(_)) => Sending::Broken,

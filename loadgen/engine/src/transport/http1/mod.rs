@@ -2,6 +2,7 @@
 
 mod exchange;
 mod first_byte;
+mod idle;
 mod request;
 mod response;
 mod scratch;
@@ -13,18 +14,21 @@ use std::time::Instant;
 
 use url::Url;
 
-pub(super) use self::exchange::{Exchanged, Response};
+pub(super) use self::exchange::{Came, Response};
+pub(super) use self::idle::Idle;
 use self::request::{Buffers, Message};
 #[cfg(any(test, fuzzing))]
 pub use self::response::fuzzing::read_foreign;
-pub use self::response::{MOST_HEADERS, Progress, Reader};
+pub use self::response::{Progress, Reader, read_head};
 pub use self::scratch::Scratch;
 pub(super) use self::unsent::Unsent;
+use super::Answer;
 use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
+use super::failure::{Failure, Work};
+use super::resend::Resend;
 use super::stream::Stream;
 use super::websocket::{self, Slot};
-use super::{Answer, Failure};
 use crate::plan::{Number, Plan, Share};
 use loadgen_measure::{Connections, StreamTimes};
 use loadgen_scenario::{Action, Data, Reuse, Step};
@@ -36,6 +40,8 @@ pub struct Http1 {
     keeps_alive: bool,
     /// Whether users have a connection for HTTP requests, to be opened before the start.
     opens: bool,
+    /// Whether requests that the server did not process are sent again.
+    resends: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
     opened: Ahead<Connection>,
@@ -58,8 +64,8 @@ impl Http1 {
         let sockets = websocket::Messages::of(&plan.scenario);
         // Each WebSocket opens a connection of its own.
         let opens = keeps_alive && plan.scenario.uses_http();
-        let (share, opened) = (plan.share, Ahead::default());
-        Ok(Self { dialer, keeps_alive, opens, share, opened, messages, sockets })
+        let (share, opened, resends) = (plan.share, Ahead::default(), plan.scenario.http.resends);
+        Ok(Self { dialer, keeps_alive, opens, resends, share, opened, messages, sockets })
     }
 
     /// Opens the first connection of each of these users. Stops at the first error: the remaining
@@ -103,11 +109,12 @@ pub struct Link<'a> {
     user: u32,
     /// The open connection between two requests; `None` during a request, or if the connection
     /// cannot be reused. An abandoned request closes its connection.
-    idle: Option<Stream>,
+    idle: Option<Idle>,
     sessions: Sessions,
     buffers: Buffers,
     /// Index of the step whose request was rendered last.
     index: u32,
+    pub(super) resend: Resend,
     response: Response,
     /// The user's WebSocket; `None` if the scenario uses none.
     socket: Option<Arc<Slot>>,
@@ -122,6 +129,7 @@ impl<'a> Link<'a> {
             sessions: Sessions::default(),
             buffers: Buffers::default(),
             index: 0,
+            resend: Resend::new(shared.resends),
             response: Response::default(),
             socket: shared.sockets.as_ref().map(|all| Arc::new(Slot::new(all.keeps))),
         }
@@ -175,23 +183,39 @@ impl<'a> Link<'a> {
             Action::Connect => return Box::pin(self.upgrade(step)).await,
             _ => return Box::pin(self.converse(step)).await,
         }
+        self.resend.begin();
+        let came = loop {
+            match self.send(step).await {
+                Ok(came) => break came,
+                Err(failure) if self.resend.again(&failure, step) => {}
+                Err(failure) => return Err(failure),
+            }
+        };
+        Ok(self.response.answer(came, step))
+    }
+
+    /// Sends the request that was rendered last, and reads the response.
+    async fn send(&mut self, step: &Step) -> Result<Came, Failure> {
         self.response.begin(step);
-        let idle = self.idle.take().and_then(|mut stream| stream.is_quiet().then_some(stream));
-        let (stream, is_new) = match idle {
-            Some(stream) => (stream, false),
+        let idle = self.idle.take().and_then(|mut idle| idle.is_open().then_some(idle));
+        let is_used = idle.is_some();
+        let stream = match idle {
+            Some(idle) => idle.into_stream(),
             // Boxed, so that users with a connection don't carry the memory for opening one.
             None => {
                 let opening = self.shared.connection(self.user, &mut self.sessions);
-                (Box::pin(opening).await?, true)
+                Box::pin(opening).await?
             }
         };
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
-        let Exchanged { answer, stream, version } =
-            self.response.exchange(stream, request, step).await?;
-        if is_new {
-            self.shared.dialer.speaks(version);
+        let received = self.response.exchange(stream, request, step).await;
+        // A server that accepts a connection and does not answer has failed.
+        let received = received.map_err(|it| if is_used { it } else { it.with(Work::Possible) })?;
+        if !is_used {
+            self.shared.dialer.speaks(self.response.version());
         }
-        self.idle = stream.filter(|_| self.shared.keeps_alive);
-        Ok(answer)
+        let (idle, came) = received.into_idle();
+        self.idle = idle.filter(|_| self.shared.keeps_alive);
+        Ok(came)
     }
 }

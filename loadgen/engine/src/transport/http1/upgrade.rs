@@ -24,7 +24,7 @@ impl Link<'_> {
         let user = self.shared.share.number(self.user).global;
         let stream = self.shared.dialer.connect(user, &mut self.sessions).await?;
         let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
-        let Received { stream, came, .. } = self.response.receive(stream, request, step).await?;
+        let Received { stream, came, .. } = self.response.exchange(stream, request, step).await?;
         self.shared.dialer.speaks(self.response.version());
         if self.response.status() != handshake::ACCEPTED {
             return Ok(self.response.answer(came, step));

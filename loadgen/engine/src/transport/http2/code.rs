@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use crate::transport::Failure;
+use crate::transport::failure::{Failure, Work};
 use loadgen_measure::ErrorKind;
 
 /// Longest part of a server's explanation that is shown, in characters.
@@ -34,6 +34,7 @@ impl Code {
     pub(super) const FLOW_CONTROL_ERROR: Self = Self(3);
     pub(super) const STREAM_CLOSED: Self = Self(5);
     pub(super) const FRAME_SIZE_ERROR: Self = Self(6);
+    pub(super) const REFUSED_STREAM: Self = Self(7);
     pub(super) const CANCEL: Self = Self(8);
     pub(super) const COMPRESSION_ERROR: Self = Self(9);
     pub(super) const ENHANCE_YOUR_CALM: Self = Self(11);
@@ -85,7 +86,12 @@ pub(super) fn breach<T>(what: &'static str) -> Result<T, Breach> {
 
 /// The server ends one stream.
 pub(super) fn reset(code: Code) -> Failure {
-    Failure::new(ErrorKind::Reset, format!("the server sent RST_STREAM: {code}"))
+    let failure = Failure::new(ErrorKind::Reset, format!("the server sent RST_STREAM: {code}"));
+    match code {
+        // The server promises that it has not processed the request (RFC 9113, section 8.7).
+        Code::REFUSED_STREAM => failure.with(Work::None),
+        _ => failure,
+    }
 }
 
 /// The server ends the connection, and explains it with these bytes.

@@ -4,17 +4,18 @@ use std::time::Instant;
 
 use http::header::HOST;
 
+use crate::transport::failure::{Failure, Work};
 use crate::transport::fields::Fields;
-use crate::transport::http1::{Exchanged, Response, Unsent};
+use crate::transport::http1::{Came, Idle, Response, Unsent};
 use crate::transport::stream::Stream;
-use crate::transport::{Answer, Failure, Keep};
+use crate::transport::{Answer, Keep};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::Step;
 
 /// The connection, with the buffers that its requests reuse.
 pub(super) struct Fallback {
     /// The open connection between two requests; `None` during a request, or if it cannot be reused.
-    idle: Option<Stream>,
+    idle: Option<Idle>,
     request: Vec<u8>,
     response: Response,
     /// HTTP version of the first response; `None` before it.
@@ -24,12 +25,12 @@ pub(super) struct Fallback {
 impl Fallback {
     pub(super) fn new(stream: Stream) -> Self {
         let (request, response) = (Vec::new(), Response::default());
-        Self { idle: Some(stream), request, response, version: None }
+        Self { idle: Some(Idle::new(stream, None)), request, response, version: None }
     }
 
     /// Whether the connection can carry another request.
     pub(super) fn is_quiet(&mut self) -> bool {
-        self.idle.as_mut().is_some_and(Stream::is_quiet)
+        self.idle.as_mut().is_some_and(Idle::is_open)
     }
 
     /// Number of body bytes of the last response, even if it was cut short.
@@ -54,8 +55,8 @@ impl Fallback {
         body: &[u8],
         step: &Step,
         least: Keep,
-    ) -> Result<(Answer<'_>, Option<&'static str>), Failure> {
-        let Some(stream) = self.idle.take() else {
+    ) -> Result<(Came, Option<&'static str>), Failure> {
+        let Some(idle) = self.idle.take() else {
             // Unreachable: a user with a closed connection opens another one first.
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
@@ -66,11 +67,19 @@ impl Fallback {
         }
         self.response.begin(step);
         let unsent = Unsent::new(&self.request);
-        let Exchanged { answer, stream, version } =
-            self.response.exchange(stream, unsent, step).await?;
-        self.idle = stream;
+        let received = self.response.exchange(idle.into_stream(), unsent, step).await;
+        let is_used = self.version.is_some();
+        let received = received.map_err(|it| if is_used { it } else { it.with(Work::Possible) })?;
+        let (idle, came) = received.into_idle();
+        self.idle = idle;
+        let version = self.response.version();
         let first = self.version.replace(version).is_none().then_some(version);
-        Ok((answer, first))
+        Ok((came, first))
+    }
+
+    /// Returns the response to `step` that has come.
+    pub(super) fn answer(&self, came: Came, step: &Step) -> Answer<'_> {
+        self.response.answer(came, step)
     }
 }
 

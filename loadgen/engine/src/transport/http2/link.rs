@@ -18,7 +18,10 @@ use crate::grpc::Call;
 use crate::plan::Number;
 use crate::stream::Meter;
 use crate::transport::dialer::Sessions;
-use crate::transport::{Answer, Body, Failure, Form, Headers, Keep, form};
+use crate::transport::failure::{Failure, Work};
+use crate::transport::http1::Came;
+use crate::transport::resend::Resend;
+use crate::transport::{Answer, Body, Form, Headers, Keep, form};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::{Action, Data, Step};
 
@@ -34,6 +37,7 @@ pub struct Link<'a> {
     index: usize,
     /// The request that was rendered last.
     request: Rendered,
+    pub(in crate::transport) resend: Resend,
     /// The request in flight. Kept here, so that no future has to carry it.
     exchange: Option<Exchange>,
     response: Response,
@@ -61,6 +65,7 @@ impl<'a> Link<'a> {
             sessions: Sessions::default(),
             index: 0,
             request: Rendered::default(),
+            resend: Resend::new(shared.resends),
             exchange: None,
             response: Response::default(),
             least: Keep::default(),
@@ -108,6 +113,23 @@ impl<'a> Link<'a> {
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+        self.resend.begin();
+        let came = loop {
+            match self.send(step).await {
+                Ok(came) => break came,
+                Err(failure) if self.resend.again(&failure, step) => {}
+                Err(failure) => return Err(failure),
+            }
+        };
+        if let (Some(came), Some(fallback)) = (came, &self.fallback) {
+            return Ok(fallback.answer(came, step));
+        }
+        self.response.answer(step, self.shared.messages[self.index].call(), self.least)
+    }
+
+    /// Sends the request that was rendered last, and reads the response. Returns where it was read to; `None` for
+    /// HTTP/2, where it is in `response`.
+    async fn send(&mut self, step: &Step) -> Result<Option<Came>, Failure> {
         self.response.clear();
         if step.expect.stream.is_some() {
             Meter::begin(&mut self.response.meter);
@@ -122,26 +144,41 @@ impl<'a> Link<'a> {
         }
         if self.fallback.is_some() {
             // Boxed, because few servers choose HTTP/1.1.
-            return Box::pin(self.fall_back(step)).await;
+            return Box::pin(self.fall_back(step)).await.map(Some);
         }
         self.begin()?;
-        {
+        let sent = {
             let mut flight = Flight(self);
-            poll_fn(|context| flight.poll(step, context)).await?;
-        }
+            poll_fn(|context| flight.poll(step, context)).await
+        };
+        sent.map_err(|failure| self.judged(failure))?;
         if self.is_first() {
             self.shared.dialer.speaks("HTTP/2");
         }
         if let (false, Way::Own(own)) = (self.shared.keeps_alive, &mut self.way) {
             *own = None;
         }
-        self.response.answer(step, self.shared.messages[self.index].call(), self.least)
+        Ok(None)
+    }
+
+    /// Says of the failed request that the server may have processed it, if no response has come over its connection
+    /// before. A server that accepts a connection and does not answer has failed.
+    fn judged(&self, failure: Failure) -> Failure {
+        let has_answered = match &self.way {
+            Way::Own(own) => own.as_ref().is_some_and(|own| own.has_answered),
+            Way::Shared { client, .. } => client.as_ref().is_some_and(Client::has_answered),
+        };
+        match failure.work {
+            Work::Unanswered if !has_answered => failure.with(Work::Possible),
+            _ => failure,
+        }
     }
 
     /// Begins the request that was rendered last.
     fn begin(&mut self) -> Result<(), Failure> {
         let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
-        let body = mem::take(&mut self.request.body);
+        // Kept, because the request may be sent again.
+        let body = self.request.body.clone();
         let begun = match &mut self.way {
             Way::Own(Some(own)) => own.begin(head, body, self.least)?,
             Way::Shared { client: Some(client), .. } => client.begin(head, body, self.least)?,
@@ -153,16 +190,16 @@ impl<'a> Link<'a> {
     }
 
     /// Sends the request over HTTP/1.1, which the server has chosen.
-    async fn fall_back(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+    async fn fall_back(&mut self, step: &Step) -> Result<Came, Failure> {
         let Some(fallback) = &mut self.fallback else {
             // Unreachable, as in `begin`.
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
         let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
         let body = &self.request.body;
-        let (answer, first) = fallback.exchange(head.fields, body, step, self.least).await?;
+        let (came, first) = fallback.exchange(head.fields, body, step, self.least).await?;
         first.into_iter().for_each(|version| self.shared.dialer.speaks(version));
-        Ok(answer)
+        Ok(came)
     }
 
     /// Whether the response is the first one over its connection.

@@ -45,6 +45,8 @@ pub struct Http2 {
     dialer: Arc<Dialer>,
     /// Whether the next request of a user uses the same connection.
     keeps_alive: bool,
+    /// Whether requests that the server did not process are sent again.
+    resends: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
     messages: Vec<Message>,
@@ -76,8 +78,8 @@ impl Http2 {
         let pool = plan.share.connections(http.sharing, plan.scenario.load.users)?;
         let pool = pool.map(|connections| Pool::new(connections, http.sharing.streams));
         let keeps_alive = http.connection == Reuse::KeepAlive;
-        let opened = Ahead::default();
-        Ok(Self { dialer, keeps_alive, share: plan.share, messages, pool, opened })
+        let (share, opened, resends) = (plan.share, Ahead::default(), http.resends);
+        Ok(Self { dialer, keeps_alive, resends, share, messages, pool, opened })
     }
 
     /// Opens the first connections of these users. Stops at the first error: the remaining users

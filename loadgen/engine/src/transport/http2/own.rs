@@ -87,6 +87,14 @@ impl Own {
     }
 }
 
+impl Drop for Own {
+    /// Says goodbye, as far as the system takes it at once.
+    fn drop(&mut self) {
+        self.session.leave();
+        let _ = self.drive();
+    }
+}
+
 /// A user's session, with the receiver of what comes.
 struct Both<'a, S> {
     session: &'a mut Session,

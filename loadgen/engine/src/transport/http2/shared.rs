@@ -106,8 +106,12 @@ impl Client {
     /// Whether this is the first response over the connection.
     pub(super) fn is_first(&self) -> bool {
         // Read first, so that users rarely write to what they share.
-        let answered = &self.shared.has_answered;
-        !answered.load(Ordering::Relaxed) && !answered.swap(true, Ordering::Relaxed)
+        !self.has_answered() && !self.shared.has_answered.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether a response has come over the connection.
+    pub(super) fn has_answered(&self) -> bool {
+        self.shared.has_answered.load(Ordering::Relaxed)
     }
 
     /// Begins a request, which the task of the connection sends.
@@ -253,6 +257,15 @@ impl Future for Driver {
         }
         drop(state);
         wire.drive(&mut Locked(shared), context)
+    }
+}
+
+impl Drop for Driver {
+    /// Says goodbye, as far as the system takes it at once.
+    fn drop(&mut self) {
+        self.shared.state().session.leave();
+        let mut context = Context::from_waker(Waker::noop());
+        let _ = self.wire.drive(&mut Locked(&self.shared), &mut context);
     }
 }
 

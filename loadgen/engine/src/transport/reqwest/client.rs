@@ -40,6 +40,16 @@ impl Clients {
         Ok(Self { http, is_tls, tls, addresses })
     }
 
+    /// URL of the proxy; `None` if there is none.
+    pub(super) fn proxy(&self) -> Option<&str> {
+        self.http.proxy.as_deref()
+    }
+
+    /// Whether requests that the server did not process are sent again.
+    pub(super) fn resends(&self) -> bool {
+        self.http.resends
+    }
+
     /// Builds a user's client, without a connection. Ignores proxies from the environment, so that
     /// the named server is measured.
     pub(super) fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
@@ -63,6 +73,7 @@ impl Clients {
             .no_deflate()
             .no_zstd()
             .tcp_nodelay(true)
+            .http1_allow_obsolete_multiline_headers_in_responses(true)
             // Leaves the closing of connections to the server, as `http1` does.
             .pool_idle_timeout(None)
             .pool_max_idle_per_host(match http.connection {

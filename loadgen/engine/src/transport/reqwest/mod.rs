@@ -10,7 +10,7 @@ use std::{io, mem};
 
 use bytes::Bytes;
 use reqwest::header::HeaderMap;
-use reqwest::{Client, Version};
+use reqwest::{Client, Response, Version};
 use tokio::task::yield_now;
 use url::Url;
 
@@ -18,7 +18,9 @@ use self::client::Clients;
 use self::counted::Opened;
 use super::addresses::Addresses;
 use super::connections::Tally;
-use super::{Answer, Body, Failure, Headers, Keep, form, step_request, tls};
+use super::failure::{Failure, PROXY, REDIRECTED, Work};
+use super::resend::Resend;
+use super::{Answer, Body, Headers, Keep, form, step_request, tls};
 use crate::check::expectations::{is_expected, reads_headers};
 use crate::plan::{Number, Plan};
 use crate::stream::Meter;
@@ -56,6 +58,24 @@ impl Reqwest {
         }
     }
 
+    /// Names the host that could not be reached, if it is not the server.
+    fn named(&self, failure: Failure, error: &reqwest::Error) -> Failure {
+        if failure.kind != ErrorKind::Connect {
+            return failure;
+        }
+        let host = |url: &Url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?));
+        let place = |(host, port): (String, u16)| format!("{host}:{port}");
+        let proxy = self.clients.proxy().and_then(|proxy| host(&Url::parse(proxy).ok()?));
+        let server = Url::parse(&self.base_url).ok().as_ref().and_then(host);
+        let other = error.url().and_then(host).filter(|other| Some(other) != server.as_ref());
+        let message = match (proxy, other) {
+            (Some(proxy), _) => format!("{PROXY}{}: {}", place(proxy), failure.message),
+            (None, Some(other)) => format!("{}, {REDIRECTED}: {}", place(other), failure.message),
+            (None, None) => return failure,
+        };
+        Failure::new(ErrorKind::Connect, message)
+    }
+
     /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
         self.tally.connections(self.addresses.as_deref())
@@ -77,6 +97,7 @@ pub struct Link<'a> {
     /// Number of opened connections over which an answer has come.
     answered: u64,
     request: Request,
+    pub(super) resend: Resend,
     received: u64,
     /// Time when the head of the last answer was read; `None` if none came.
     headed: Option<Instant>,
@@ -106,6 +127,7 @@ impl<'a> Link<'a> {
             opened: Opened::new(shared.tally.clone()),
             answered: 0,
             request: Request::default(),
+            resend: Resend::new(shared.clients.resends()),
             received: 0,
             headed: None,
             meter: None,
@@ -149,23 +171,17 @@ impl<'a> Link<'a> {
         self.received = 0;
         self.headed = None;
         self.kept.clear();
-        let client = match &self.client {
-            Some(client) => client,
-            None => {
-                let client = self.new_client().map_err(|e| failure(&e))?;
-                self.client.insert(client)
+        if step.expect.stream.is_some() {
+            Meter::begin(&mut self.meter);
+        }
+        self.resend.begin();
+        let mut response = loop {
+            match self.send(step).await {
+                Ok(response) => break response,
+                Err(failure) if self.resend.again(&failure, step) => {}
+                Err(failure) => return Err(failure),
             }
         };
-        let mut stream =
-            step.expect.stream.as_ref().map(|stream| (stream, Meter::begin(&mut self.meter)));
-        let mut builder = client.request(method(&step.method), &self.request.url);
-        for (name, value) in &self.request.headers {
-            builder = builder.header(name, value);
-        }
-        if let Some(body) = &self.request.body {
-            builder = builder.body(body.clone());
-        }
-        let mut response = builder.send().await.map_err(|e| failure(&e))?;
         self.headed = Some(Instant::now());
         let opened = self.opened.count();
         if opened > self.answered {
@@ -175,6 +191,7 @@ impl<'a> Link<'a> {
                 all.connected(one);
             }
         }
+        let mut stream = step.expect.stream.as_ref().zip(self.meter.as_deref_mut());
         let status = response.status().as_u16();
         let keep = Keep::of(step, status).max(self.least);
         while let Some(chunk) = response.chunk().await.map_err(|e| failure(&e))? {
@@ -194,6 +211,34 @@ impl<'a> Link<'a> {
         }
         let streamed = stream.map(|(stream, meter)| meter.end(stream));
         Ok(Answer { status, headers, body: Body::Kept(&self.kept), form, streamed })
+    }
+
+    /// Sends the request that was rendered last, and reads the head of the response.
+    async fn send(&mut self, step: &Step) -> Result<Response, Failure> {
+        let opened = self.opened.count();
+        let client = match &self.client {
+            Some(client) => client,
+            None => {
+                let client = self.new_client().map_err(|e| failure(&e))?;
+                self.client.insert(client)
+            }
+        };
+        let mut builder = client.request(method(&step.method), &self.request.url);
+        for (name, value) in &self.request.headers {
+            builder = builder.header(name, value);
+        }
+        if let Some(body) = &self.request.body {
+            builder = builder.body(body.clone());
+        }
+        // A connection that was opened for this request has carried no other.
+        let is_used = |this: &Self| opened > 0 && this.opened.count() == opened;
+        builder.send().await.map_err(|error| {
+            let failure = self.shared.named(failure(&error), &error);
+            match work(&error) {
+                Work::Unanswered if !is_used(self) => failure,
+                work => failure.with(work),
+            }
+        })
     }
 }
 
@@ -234,6 +279,20 @@ fn name(version: Version) -> &'static str {
     }
 }
 
+/// Returns what is known of the server's work for a request without a response. hyper itself sends requests again
+/// that it had not begun to send.
+fn work(error: &reqwest::Error) -> Work {
+    let of_http2 = causes(error).find_map(|cause| cause.downcast_ref::<h2::Error>());
+    match of_http2 {
+        Some(error) if error.is_remote() && error.reason() == Some(h2::Reason::REFUSED_STREAM) => {
+            Work::None
+        }
+        Some(error) if error.is_remote() && error.is_reset() => Work::Possible,
+        _ if causes(error).any(broke_off) => Work::Unanswered,
+        _ => Work::Possible,
+    }
+}
+
 /// Classifies an error by its causes.
 fn failure(error: &reqwest::Error) -> Failure {
     let kind = if error.is_connect() {
@@ -253,6 +312,10 @@ fn broke_off(cause: &(dyn Error + 'static)) -> bool {
     };
     if let Some(hyper) = cause.downcast_ref::<hyper::Error>() {
         return hyper.is_incomplete_message() || hyper.is_canceled() || hyper.is_closed();
+    }
+    if let Some(http2) = cause.downcast_ref::<h2::Error>() {
+        // The server has sent RST_STREAM or GOAWAY.
+        return http2.is_remote();
     }
     cause.downcast_ref::<io::Error>().is_some_and(|e| {
         matches!(

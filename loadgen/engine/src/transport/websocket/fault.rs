@@ -48,13 +48,14 @@ fn broken(what: &str) -> Failure {
 pub(super) fn closed(frame: Option<&CloseFrame>) -> Failure {
     let what = match frame {
         None => "the server closed the WebSocket, without a code".to_owned(),
-        Some(frame) if frame.reason.is_empty() => {
-            format!("the server closed the WebSocket with code {}", u16::from(frame.code))
-        }
-        Some(frame) => {
-            let (code, reason) = (u16::from(frame.code), frame.reason.as_str());
-            format!("the server closed the WebSocket with code {code}: {reason:?}")
-        }
+        Some(frame) => return closed_with(frame.code.into(), &frame.reason),
     };
+    Failure::new(ErrorKind::Reset, what)
+}
+
+/// Returns the failure of a step whose WebSocket the server closes with this code and reason.
+pub(super) fn closed_with(code: u16, reason: &str) -> Failure {
+    let reason = if reason.is_empty() { String::new() } else { format!(": {reason:?}") };
+    let what = format!("the server closed the WebSocket with code {code}{reason}");
     Failure::new(ErrorKind::Reset, what)
 }

@@ -6,6 +6,7 @@
 mod fault;
 pub(super) mod handshake;
 mod message;
+mod remembering;
 mod slot;
 mod socket;
 

@@ -72,6 +72,20 @@ impl Slot {
         }
     }
 
+    /// Closes an open WebSocket, because the user ends. Ready as soon as the server has closed it, too.
+    pub(crate) fn poll_away(&self, context: &mut Context<'_>) -> Poll<()> {
+        let mut held = self.held();
+        if let State::Open(socket) = &mut held.state {
+            ready!(socket.poll_away(context));
+            held.state = State::Closed;
+        }
+        if let Some(socket) = &mut held.leaving {
+            ready!(socket.poll_gone(context));
+            held.leaving = None;
+        }
+        Poll::Ready(())
+    }
+
     /// Prepares a step that needs an open WebSocket. `message` is what it sends.
     pub(in crate::transport) fn prepare(&self, message: Option<Message>) -> Result<(), Failure> {
         let mut held = self.held();

@@ -12,6 +12,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role, WebSocketConfig};
 
 use super::fault;
+use super::remembering::Remembering;
 use crate::transport::Failure;
 use crate::transport::stream::Stream;
 use loadgen_measure::ErrorKind;
@@ -30,14 +31,19 @@ const BUFFER: usize = 4 << 10;
 /// Bytes of messages that are written before they are sent.
 const WRITTEN: usize = 16 << 10;
 
+/// Most bytes that wait to be sent: the longest message that a step sends, with its frame, and answers to pings.
+const MOST_WRITTEN: usize = LONGEST + WRITTEN;
+
 /// An open WebSocket.
 pub struct Socket {
-    stream: WebSocketStream<Stream>,
+    stream: WebSocketStream<Remembering>,
     /// Messages that have come and that no step has read.
     inbox: VecDeque<Bytes>,
     waiting_bytes: usize,
     /// Whether all that was written is sent.
     is_flushed: bool,
+    /// Whether the answer to a ping may not be sent yet.
+    owes_answer: bool,
     /// Whether a close frame was sent.
     is_closing: bool,
     /// The end of the WebSocket, after which nothing comes.
@@ -56,29 +62,59 @@ pub fn normal() -> CloseFrame {
     CloseFrame { code: CloseCode::Normal, reason: "".into() }
 }
 
+/// The close frame of a user that leaves, as a browser sends it when its page is closed (RFC 6455, section 7.4.1).
+fn away() -> CloseFrame {
+    CloseFrame { code: CloseCode::Away, reason: "".into() }
+}
+
 impl Socket {
     /// Takes over a connection after the opening handshake. `surplus` has come after the handshake.
     pub async fn new(stream: Stream, surplus: Vec<u8>) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(BUFFER)
             .write_buffer_size(WRITTEN)
+            .max_write_buffer_size(MOST_WRITTEN)
             .max_message_size(Some(LONGEST))
             .max_frame_size(Some(LONGEST));
+        let mut stream = Remembering::new(stream);
+        stream.remember(&surplus);
         let stream =
             WebSocketStream::from_partially_read(stream, surplus, Role::Client, Some(config)).await;
-        let inbox = VecDeque::new();
-        Self { stream, inbox, waiting_bytes: 0, is_flushed: true, is_closing: false, end: None }
+        Self {
+            stream,
+            inbox: VecDeque::new(),
+            waiting_bytes: 0,
+            is_flushed: true,
+            owes_answer: false,
+            is_closing: false,
+            end: None,
+        }
     }
 
-    /// Reads all that has come, answers pings, and notices the end. Keeps messages if `keeps`.
+    /// Reads all that has come, answers pings, and notices the end. Keeps messages if `keeps`. Reads nothing while
+    /// the answer to a ping waits: a server that sends pings and reads no answers could fill the memory with them.
     pub fn poll_read(&mut self, keeps: bool, context: &mut Context<'_>) {
         while self.end.is_none() {
+            if self.owes_answer {
+                self.owes_answer = Pin::new(&mut self.stream).poll_flush(context).is_pending();
+            }
+            if self.owes_answer {
+                return;
+            }
             let Poll::Ready(read) = Pin::new(&mut self.stream).poll_next(context) else { return };
             match read {
                 Some(Ok(Message::Text(text))) if keeps => self.keep(text.into()),
                 Some(Ok(Message::Binary(bytes))) if keeps => self.keep(bytes),
+                Some(Ok(Message::Ping(_))) => self.owes_answer = true,
                 Some(Ok(Message::Close(frame))) => {
-                    self.end = Some(End::Closed(frame));
+                    // tungstenite replaces codes that no server may send by one of its own.
+                    let sent = self.stream.get_ref().last_close();
+                    self.end = Some(match (frame, sent) {
+                        (Some(frame), Some((code, reason))) if code != u16::from(frame.code) => {
+                            End::Failed(fault::closed_with(code, &reason))
+                        }
+                        (frame, _) => End::Closed(frame),
+                    });
                     // Sends the reply.
                     let _ = Pin::new(&mut self.stream).poll_flush(context);
                 }
@@ -87,6 +123,20 @@ impl Socket {
                 None => self.end = Some(End::Closed(None)),
             }
         }
+    }
+
+    /// Closes the WebSocket because the user leaves, and waits until the server has done so, too.
+    pub fn poll_away(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        if self.end.is_some() {
+            return Poll::Ready(());
+        }
+        if !self.is_closing && self.start(Message::Close(Some(away()))).is_err() {
+            return Poll::Ready(());
+        }
+        if ready!(self.poll_sent(context)).is_err() {
+            return Poll::Ready(());
+        }
+        self.poll_gone(context)
     }
 
     /// Waits until the server has closed the connection. Call only after the closing handshake.
@@ -141,7 +191,7 @@ impl Socket {
         Some(match self.end.as_ref()? {
             End::Closed(_) if self.is_closing => Ok(()),
             End::Closed(frame) => Err(fault::closed(frame.as_ref())),
-            End::Failed(Failure { kind, message }) => Err(Failure::new(*kind, message.clone())),
+            End::Failed(failure) => Err(failure.clone()),
         })
     }
 }

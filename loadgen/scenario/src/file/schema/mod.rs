@@ -138,6 +138,14 @@ fn http_table() -> Schema {
             )
             .or("keep-alive"),
         ),
+        (
+            "resend",
+            boolean(
+                "Whether a request that the server did not process is sent again, over another connection, as \
+                 browsers do.",
+            )
+            .or(true),
+        ),
         ("tls", tls_table()),
         (
             "auth",

@@ -18,8 +18,8 @@ pub(crate) fn capacity(record: &CapacityRecord) -> String {
         "passed",
         "trials",
     ];
-    table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES))?;
+    table(|rows| {
+        rows.write(before.iter().chain(&LATENCIES))?;
         for target in &record.targets {
             let interval = target.capacity.confidence_95_per_s;
             for point in &target.curve {
@@ -36,7 +36,7 @@ pub(crate) fn capacity(record: &CapacityRecord) -> String {
                     point.trials.to_string(),
                 ];
                 row.extend(latencies(&point.latency_us));
-                writer.write_record(row)?;
+                rows.write(row)?;
             }
         }
         Ok(())

@@ -8,8 +8,8 @@ use crate::report::words::comparison::{placing, to_first};
 /// with the same target in the first run.
 #[must_use]
 pub(crate) fn comparison(record: &RunsRecord) -> String {
-    table(|writer| {
-        writer.write_record([
+    table(|rows| {
+        rows.write([
             "target",
             "run",
             "requests",
@@ -36,7 +36,7 @@ pub(crate) fn comparison(record: &RunsRecord) -> String {
             let pair = Some(one).filter(|one| record.is_later(one));
             let pair = pair.and_then(|one| record.against_first(one));
             let [ratio, low, high] = pair.map(|pair| to_first(pair, one)).unwrap_or_default();
-            writer.write_record([
+            rows.write([
                 one.target.clone(),
                 one.run.clone(),
                 one.requests.to_string(),

@@ -8,11 +8,11 @@ use crate::record::{ArmRecord, Bound, ExperimentRecord, GroupRecord};
 pub(crate) fn experiment(record: &ExperimentRecord) -> String {
     let before =
         ["group", "arm", "target", "scenario", "users", "requests", "errors", "rate_per_s"];
-    table(|writer| {
-        writer.write_record(before.iter().chain(&LATENCIES).chain(&CAPACITY))?;
+    table(|rows| {
+        rows.write(before.iter().chain(&LATENCIES).chain(&CAPACITY))?;
         for group in &record.groups {
             for arm in &group.arms {
-                writer.write_record(row(group, arm))?;
+                rows.write(row(group, arm))?;
             }
         }
         Ok(())

@@ -35,9 +35,9 @@ pub(crate) fn run(record: &RunRecord) -> String {
         "memory_max_bytes",
     ];
     let last = ["kind", "stage", "stage_from", "stage_to"];
-    table(|writer| {
+    table(|rows| {
         let all = before.iter().chain(&LATENCIES).chain(&after).chain(&last).chain(&TIMES);
-        writer.write_record(all)?;
+        rows.write(all)?;
         for (target, _) in ranked(record) {
             let none = || vec![String::new(); after.len()];
             let mut write = |own: Own, of_target, kind, stage| {
@@ -45,7 +45,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 let numbers = [target.server.workers, target.users].map(|n| n.to_string());
                 let parts = [first.to_vec(), numbers.to_vec(), own.figures, of_target];
                 let cells = parts.into_iter().flatten().chain(last_cells(kind, stage));
-                writer.write_record(cells.chain(own.times))
+                rows.write(cells.chain(own.times))
             };
             write(Own::of(&target.total), of_target(record, target), "all", None)?;
             for step in &target.steps {

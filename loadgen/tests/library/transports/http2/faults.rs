@@ -20,6 +20,16 @@ async fn fails(
     said: &str,
     treat: impl Fn(&mut Peer, u32) -> io::Result<()> + Send + Sync + 'static,
 ) -> usize {
+    fails_each(kind, said, 1, treat).await
+}
+
+/// Like [`fails`], if each request comes `times` times.
+async fn fails_each(
+    kind: ErrorKind,
+    said: &str,
+    times: usize,
+    treat: impl Fn(&mut Peer, u32) -> io::Result<()> + Send + Sync + 'static,
+) -> usize {
     let server = Server::start(&[], move |peer, _| {
         loop {
             let stream = peer.request()?;
@@ -29,7 +39,8 @@ async fn fails(
     let came = one_user(&server.url(), 3).await;
     assert_eq!((came.answered(), came.errors()), (0, vec![(kind, 3)]), "{:?}", came.counts);
     assert!(came.message(kind).contains(said), "{}", came.message(kind));
-    assert_eq!(server.requests(), 3);
+    assert_eq!(server.requests(), 3 * times);
+    assert_eq!(came.counts.resent, 3 * (times as u64 - 1));
     server.connections()
 }
 
@@ -38,13 +49,15 @@ type Treat = fn(&mut Peer, u32) -> io::Result<()>;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reset_stream_fails_one_request_and_keeps_the_connection() {
-    for (code, name) in [
-        (CANCEL, "the server sent RST_STREAM: CANCEL"),
-        (REFUSED_STREAM, "the server sent RST_STREAM: REFUSED_STREAM"),
-        (NO_ERROR, "the server sent RST_STREAM: NO_ERROR"),
-        (0x77, "the server sent RST_STREAM: error code 0x77"),
+    for (code, name, times) in [
+        (CANCEL, "the server sent RST_STREAM: CANCEL", 1),
+        // The server promises that it has not processed the request.
+        (REFUSED_STREAM, "the server sent RST_STREAM: REFUSED_STREAM", 2),
+        (NO_ERROR, "the server sent RST_STREAM: NO_ERROR", 1),
+        (0x77, "the server sent RST_STREAM: error code 0x77", 1),
     ] {
-        assert_eq!(fails(ErrorKind::Reset, name, move |peer, id| peer.reset(id, code)).await, 1);
+        let reset = move |peer: &mut Peer, id| peer.reset(id, code);
+        assert_eq!(fails_each(ErrorKind::Reset, name, times, reset).await, 1);
     }
     let late = |peer: &mut Peer, id| {
         peer.send_headers(id, OK, &[], 0)?;
@@ -55,20 +68,71 @@ async fn a_reset_stream_fails_one_request_and_keeps_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn goaway_fails_the_requests_that_the_server_has_not_processed() {
+async fn goaway_fails_requests_that_the_server_does_not_process_a_second_time_either() {
     let unprocessed = |peer: &mut Peer, _| {
         peer.go_away(0, ENHANCE_YOUR_CALM, b"too many")?;
         peer.outlast()
     };
     let said = "the server sent GOAWAY: ENHANCE_YOUR_CALM (too many)";
-    assert_eq!(fails(ErrorKind::Reset, said, unprocessed).await, 3);
+    assert_eq!(fails_each(ErrorKind::Reset, said, 2, unprocessed).await, 6);
     let in_the_middle = |peer: &mut Peer, id| {
         peer.send_headers(id, OK, &[], 0)?;
         peer.send(DATA, 0, id, b"hel")?;
         peer.go_away(0, NO_ERROR, b"")?;
         peer.outlast()
     };
-    assert_eq!(fails(ErrorKind::Reset, "the server sent GOAWAY: NO_ERROR", in_the_middle).await, 3);
+    let said = "the server sent GOAWAY: NO_ERROR";
+    assert_eq!(fails_each(ErrorKind::Reset, said, 2, in_the_middle).await, 6);
+}
+
+/// Returns the outcome of POSTs and then of GETs of six users of two connections, of which each carries ten requests:
+/// the server answers `processed` of them, and ends with `end`.
+async fn renewed(
+    processed: u32,
+    end: fn(&mut Peer, u32) -> io::Result<()>,
+) -> [(u64, Vec<(ErrorKind, u64)>, u64); 2] {
+    let mut came = Vec::new();
+    for method in ["post", "get"] {
+        let server = Server::start(&[], move |peer, _| {
+            let mut last = 0;
+            for number in 0..10 {
+                let stream = peer.request()?;
+                if number < processed {
+                    peer.answer(stream)?;
+                    last = stream;
+                }
+            }
+            end(peer, last)
+        });
+        let (http, load) = ("version = \"2\", connections = 2", "users = 6, iterations = 200");
+        let one = run(&server.url(), http, load, &format!("{method} = \"/\"")).await;
+        came.push((one.answered(), one.errors(), one.counts.resent));
+    }
+    came.try_into().unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn requests_that_a_renewed_connection_has_not_processed_are_sent_again() {
+    let [post, get] = renewed(9, |peer, last| {
+        peer.go_away(last, NO_ERROR, b"")?;
+        peer.outlast()
+    })
+    .await;
+    for (answered, errors, resent) in [post, get] {
+        assert_eq!((answered, errors), (200, vec![]), "{resent}");
+        assert!(resent >= 10, "{resent}");
+    }
+}
+
+/// The connection ends without a GOAWAY: what the server has done is not known.
+#[tokio::test(flavor = "multi_thread")]
+async fn after_a_sudden_end_only_idempotent_requests_are_sent_again() {
+    let [(posted, failed, resent), (got, errors, again)] =
+        renewed(9, |peer, _| peer.half_close()).await;
+    assert!(posted < 200 && failed.len() == 1 && failed[0].0 == ErrorKind::Reset, "{failed:?}");
+    assert_eq!(resent, 0);
+    assert_eq!((got, errors), (200, vec![]));
+    assert!(again >= 10, "{again}");
 }
 
 /// A graceful end: the server finishes what it has begun, and the next request takes a new connection.

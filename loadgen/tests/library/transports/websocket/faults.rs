@@ -116,7 +116,10 @@ async fn a_broken_websocket_is_an_error_of_its_kind() {
         sends(frame(0x88, b"\x03")), // half a code
         sends(frame(0x88, b"\x03\xe9see you \x1b[31m")),
         sends(frame(0x88, b"")),
-        sends(b""), // silence
+        sends(frame(0x88, b"\x03\xf6bad gateway")), // 1014, which is registered
+        sends(frame(0x88, b"\x03\xe7")),            // 999, which no server may send
+        sends(frame(0x88, b"\x13\x88odd")),         // 5000
+        sends(b""),                                 // silence
         Server::open(|mut peer| {
             peer.read()?;
             peer.raw(b"\x81\x05hel")
@@ -145,6 +148,9 @@ async fn a_broken_websocket_is_an_error_of_its_kind() {
     protocol: the server broke the WebSocket protocol: Invalid close sequence
     reset: the server closed the WebSocket with code 1001: "see you \u{1b}[31m"
     reset: the server closed the WebSocket, without a code
+    reset: the server closed the WebSocket with code 1014: "bad gateway"
+    reset: the server closed the WebSocket with code 999
+    reset: the server closed the WebSocket with code 5000: "odd"
     timeout: no message within 500ms
     reset: the connection of the WebSocket was closed without a close frame
     reset: the connection of the WebSocket was closed without a close frame

@@ -319,3 +319,46 @@ async fn a_server_is_verified_with_its_websocket() {
     let got = "got       no expected message within 200ms, but another: hello ";
     assert!(error.contains(got) && error.contains("request   SEND"), "{error}");
 }
+
+/// A user that ends says goodbye as a browser does (RFC 6455, section 7.4.1), outside of all figures.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_that_ends_closes_its_websocket() {
+    let server = Server::echoing();
+    let text = ["load = { users = 3, iterations = 6 }\n", JOIN, ECHO].concat();
+    let (steps, _) = run(&server.url, &text).await;
+    assert_eq!(answered(&steps), [3, 6]);
+    assert_eq!(server.seen("8 \u{3}\u{fffd}"), 3, "code 1001 is 3 and 233");
+
+    // A server that does not answer is not waited for.
+    let silent = Server::open(|mut peer| {
+        let (kind, payload) = peer.read()?;
+        peer.send(kind, payload)?;
+        peer.outlast()
+    });
+    let text = ["load = { users = 1, iterations = 1 }\n", JOIN, ECHO].concat();
+    let began = std::time::Instant::now();
+    let (steps, finished) = run(&silent.url, &text).await;
+    assert_eq!(answered(&steps), [1, 1]);
+    assert!(began.elapsed() < Duration::from_secs(3) && finished.held < Duration::from_millis(400));
+}
+
+/// A server that sends pings and reads no answers cannot fill the memory with them.
+#[tokio::test(flavor = "multi_thread")]
+async fn pings_are_not_read_while_their_answers_wait() {
+    let server = Server::open(|mut peer| {
+        peer.read()?;
+        peer.stream.set_write_timeout(Some(Duration::from_millis(500)))?;
+        let pings: Vec<u8> = frame(0x89, &[b'p'; 125]).repeat(1_000);
+        let mut sent = 0_usize;
+        while sent < 400 << 20 && peer.raw(&pings).is_ok() {
+            sent += pings.len();
+        }
+        peer.note(format!("{sent}"));
+        Ok(())
+    });
+    let send = "[[step]]\nsend = { text = 'hello' }\ntimeout = '2s'\n";
+    let text = ["load = { users = 1, iterations = 1 }\n", JOIN, send].concat();
+    run(&server.url, &text).await;
+    let sent: usize = server.seen.lock().unwrap()[0].parse().unwrap();
+    assert!(sent < 100 << 20, "{sent} bytes of pings were read");
+}

@@ -4,6 +4,7 @@
 //! If the RFC leaves a choice, the parser follows hyper, so that both transports read
 //! a server's answers alike.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 use std::mem::MaybeUninit;
 
@@ -12,8 +13,15 @@ use httparse::{Header, ParserConfig, Response, Status};
 use crate::content_encoding::is_encoded;
 use crate::transport::content_length::ContentLength;
 
-/// Maximum number of headers in a response; hyper has the same limit.
-pub const MOST_HEADERS: usize = 100;
+/// Number of headers for which there is room on the stack. A response may have more: only the length of its head is
+/// limited, as in HTTP/2.
+const USUAL_HEADERS: usize = 100;
+
+/// Most headers that fit into the longest head.
+const MOST_HEADERS: usize = super::LONGEST_HEAD / "a:\r\n".len();
+
+/// Why a head cannot be read.
+type Fault = Cow<'static, str>;
 
 /// The parts of a head that decide how the rest of the response is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +34,8 @@ pub struct Head {
     pub framing: Framing,
     /// Whether the connection may be reused after this response.
     pub keep_alive: bool,
+    /// Number of seconds after which the server closes the idle connection; `None` if it does not say so.
+    pub idle_s: Option<u32>,
     /// Whether the body has a `content-encoding`.
     pub encoded: bool,
 }
@@ -56,7 +66,7 @@ struct Known {
 /// A server's answers to one step mostly differ only in their `date`, which changes
 /// once a second. The thread's last head is therefore compared first: if `bytes`
 /// begins with the same bytes, the result is the same.
-pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'static str> {
+pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, Fault> {
     LAST.with_borrow_mut(|last| {
         if let Some(known) = last
             && known.no_body == no_body
@@ -75,37 +85,82 @@ pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'sta
     })
 }
 
-fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, &'static str> {
-    let mut headers = [const { MaybeUninit::<Header<'_>>::uninit() }; MOST_HEADERS];
-    let mut response = Response::new(&mut []);
-    let parsed = ParserConfig::default().parse_response_with_uninit_headers(
-        &mut response,
-        bytes,
-        &mut headers,
-    );
-    let length = match parsed {
-        Ok(Status::Complete(length)) => length,
-        Ok(Status::Partial) => return Ok(None),
-        Err(error) => return Err(fault(error)),
-    };
-    let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
-        return Err(fault(httparse::Error::Status));
-    };
-    let fields = Fields::read(response.headers);
-    let framing = fields.framing(status, minor, no_body)?;
-    // After a 101, the connection carries another protocol.
-    let keep_alive = fields.keep_alive(minor) && status != 101;
-    let encoded = fields.encoded;
-    Ok(Some((length, Head { minor, status, framing, keep_alive, encoded })))
+fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, Fault> {
+    let parsed = read(bytes, |response| {
+        let (Some(status @ 100..), Some(minor)) = (response.code, response.version) else {
+            return Err(Fault::from(MALFORMED_STATUS));
+        };
+        let fields = Fields::read(response.headers);
+        let framing = fields.framing(status, minor, no_body)?;
+        // After a 101, the connection carries another protocol.
+        let keep_alive = fields.keep_alive(minor) && status != 101;
+        let Fields { idle_s, encoded, .. } = fields;
+        Ok(Head { minor, status, framing, keep_alive, idle_s, encoded })
+    });
+    match parsed {
+        Ok(Some((length, head))) => Ok(Some((length, head?))),
+        Ok(None) => Ok(None),
+        Err(error) => Err(fault(error, bytes)),
+    }
 }
 
-fn fault(error: httparse::Error) -> &'static str {
-    match error {
-        httparse::Error::Version => "the response is not HTTP/1",
-        httparse::Error::Status => "the status line of the response is malformed",
-        httparse::Error::TooManyHeaders => "the response has more than 100 headers",
-        _ => "a header of the response is malformed",
+/// Passes the head at the beginning of `bytes` to `read`. Returns its length with what `read` returns; `None` if the
+/// head is incomplete.
+pub fn read<'b, T>(
+    bytes: &'b [u8],
+    read: impl Fn(&Response<'_, 'b>) -> T,
+) -> Result<Option<(usize, T)>, httparse::Error> {
+    let into = |headers: &mut [MaybeUninit<Header<'b>>]| {
+        let mut response = Response::new(&mut []);
+        let mut parser = ParserConfig::default();
+        // A header may go on in the next line, which begins with a space (RFC 9112, section 5.2).
+        parser.allow_obsolete_multiline_headers_in_responses(true);
+        let parsed = parser.parse_response_with_uninit_headers(&mut response, bytes, headers)?;
+        Ok(match parsed {
+            Status::Complete(length) => Some((length, read(&response))),
+            Status::Partial => None,
+        })
+    };
+    let mut parsed = into(&mut [const { MaybeUninit::uninit() }; USUAL_HEADERS]);
+    let mut room = USUAL_HEADERS;
+    while let Err(httparse::Error::TooManyHeaders) = parsed
+        && room < MOST_HEADERS
+    {
+        room *= 8;
+        parsed = into(&mut vec![MaybeUninit::uninit(); room]);
     }
+    parsed
+}
+
+const MALFORMED_STATUS: &str = "the status line of the response is malformed";
+
+fn fault(error: httparse::Error, bytes: &[u8]) -> Fault {
+    match error {
+        httparse::Error::Version => "the response is not HTTP/1".into(),
+        httparse::Error::Status => MALFORMED_STATUS.into(),
+        _ => {
+            let lines = bytes.split_inclusive(|byte| *byte == b'\n').skip(1);
+            let mut lines = lines.take_while(|line| !line.trim_ascii().is_empty());
+            let what = "a header of the response is malformed";
+            lines.find(|line| is_malformed(line)).map_or(what.into(), |line| {
+                let text = String::from_utf8_lossy(line.trim_ascii());
+                let shown: String =
+                    text.chars().take(LONGEST_SHOWN).flat_map(char::escape_debug).collect();
+                let more = if text.chars().count() > LONGEST_SHOWN { "…" } else { "" };
+                format!("{what}: {shown}{more}").into()
+            })
+        }
+    }
+}
+
+/// Longest part of a malformed header that is shown, in characters.
+const LONGEST_SHOWN: usize = 80;
+
+/// Whether a line alone is no header.
+fn is_malformed(line: &[u8]) -> bool {
+    let folds = line.first().is_some_and(|first| b" \t".contains(first));
+    let alone = [b"HTTP/1.1 200 OK\r\n", line, b"\r\n"].concat();
+    !folds && read(&alone, |_| ()).is_err()
 }
 
 /// The headers that decide framing, reuse of the connection and decompression.
@@ -113,6 +168,8 @@ fn fault(error: httparse::Error) -> &'static str {
 struct Fields {
     closes: bool,
     keeps_alive: bool,
+    /// See [`Head::idle_s`].
+    idle_s: Option<u32>,
     length: ContentLength,
     /// Whether `chunked` is the last transfer coding; `None` without a `transfer-encoding` header.
     chunked: Option<bool>,
@@ -126,6 +183,8 @@ impl Fields {
             if name.eq_ignore_ascii_case("connection") {
                 fields.closes |= has_token(value, b"close");
                 fields.keeps_alive |= has_token(value, b"keep-alive");
+            } else if name.eq_ignore_ascii_case("keep-alive") {
+                fields.read_keep_alive(value);
             } else if name.eq_ignore_ascii_case("content-length") {
                 fields.length.read(value);
             } else if name.eq_ignore_ascii_case("transfer-encoding") {
@@ -138,15 +197,33 @@ impl Fields {
         fields
     }
 
-    fn framing(&self, status: u16, minor: u8, no_body: bool) -> Result<Framing, &'static str> {
+    /// Reads how long and for how many requests the server keeps the connection (RFC 2068, section 19.7.1.1, and
+    /// draft-thomson-hybi-http-timeout). Servers understand `max=1` in two ways: one request more, or none. The
+    /// second is safe.
+    fn read_keep_alive(&mut self, value: &[u8]) {
+        for parameter in list(value) {
+            let Some(at) = memchr::memchr(b'=', parameter) else { continue };
+            let (name, number) = (parameter[..at].trim_ascii(), parameter[at + 1..].trim_ascii());
+            let number = std::str::from_utf8(number).ok().and_then(|text| text.parse().ok());
+            if name.eq_ignore_ascii_case(b"timeout") {
+                self.idle_s = number.or(self.idle_s);
+            } else if name.eq_ignore_ascii_case(b"max") {
+                self.closes |= number.is_some_and(|most: u32| most <= 1);
+            }
+        }
+    }
+
+    fn framing(&self, status: u16, minor: u8, no_body: bool) -> Result<Framing, Fault> {
         match (self.chunked, self.length) {
             _ if no_body || matches!(status, 100..=199 | 204 | 304) => Ok(Framing::Sized(0)),
-            (Some(_), _) if minor == 0 => Err("the response is HTTP/1.0 with a transfer-encoding"),
+            (Some(_), _) if minor == 0 => {
+                Err("the response is HTTP/1.0 with a transfer-encoding".into())
+            }
             (Some(true), _) => Ok(Framing::Chunked),
             (Some(false), _) | (None, ContentLength::Unknown) => Ok(Framing::UntilClose),
             (None, ContentLength::Bytes(length)) => Ok(Framing::Sized(length)),
             (None, ContentLength::Malformed) => {
-                Err("the content-length of the response is malformed")
+                Err("the content-length of the response is malformed".into())
             }
         }
     }
@@ -171,7 +248,7 @@ mod tests {
     use super::*;
     use Framing::{Chunked, Sized, UntilClose};
 
-    fn framing(head: &str, no_body: bool) -> Result<Framing, &'static str> {
+    fn framing(head: &str, no_body: bool) -> Result<Framing, Fault> {
         let bytes = format!("{}\r\n\r\n", head.replace('\n', "\r\n"));
         let (length, head) = parse(bytes.as_bytes(), no_body)?.expect("a whole head");
         assert_eq!(length, bytes.len());
@@ -212,6 +289,37 @@ mod tests {
     }
 
     #[test]
+    fn a_malformed_header_is_named() {
+        let said = |head: &str| framing(head, false).unwrap_err().into_owned();
+        assert_eq!(
+            said("HTTP/1.1 200 OK\nserver: x\nbad header: 1\nx: 2"),
+            "a header of the response is malformed: bad header: 1"
+        );
+        assert_eq!(
+            said("HTTP/1.1 200 OK\nno colon"),
+            "a header of the response is malformed: no colon"
+        );
+        let long = said(&format!("HTTP/1.1 200 OK\n{}", "(".repeat(200)));
+        assert!(long.ends_with("((((…") && long.len() < 140, "{long}");
+        assert_eq!(said("HTTP/1.1 2x0 OK"), MALFORMED_STATUS);
+    }
+
+    #[test]
+    fn a_header_may_go_on_in_the_next_line() {
+        let head = "HTTP/1.1 200 OK\nx-long: a\n  b\ncontent-length: 5";
+        assert_eq!(framing(head, false), Ok(Sized(5)));
+    }
+
+    #[test]
+    fn only_the_length_of_a_head_is_limited() {
+        for count in [USUAL_HEADERS, USUAL_HEADERS + 1, 5_000] {
+            let headers: String = (0..count).map(|n| format!("\nx-{n}: {n}")).collect();
+            let head = format!("HTTP/1.1 200 OK{headers}\ncontent-length: 5");
+            assert_eq!(framing(&head, false), Ok(Sized(5)), "{count}");
+        }
+    }
+
+    #[test]
     fn the_connection_stays_open_unless_the_head_closes_it() {
         assert!(keep_alive("HTTP/1.1 200 OK"));
         assert!(!keep_alive("HTTP/1.1 200 OK\nConnection: upgrade, Close"));
@@ -219,5 +327,23 @@ mod tests {
         assert!(!keep_alive("HTTP/1.1 101 Switching Protocols"));
         assert!(!keep_alive("HTTP/1.0 200 OK"));
         assert!(keep_alive("HTTP/1.0 200 OK\nConnection: Keep-Alive"));
+        assert!(keep_alive("HTTP/1.1 200 OK\nKeep-Alive: timeout=5, max=2"));
+        assert!(!keep_alive("HTTP/1.1 200 OK\nKeep-Alive: timeout=5, max=1"));
+        assert!(!keep_alive("HTTP/1.1 200 OK\nconnection: keep-alive\nkeep-alive: MAX = 0"));
+    }
+
+    #[test]
+    fn the_head_may_tell_how_long_an_idle_connection_stays_open() {
+        let idle_s = |value: &str| {
+            let bytes = format!("HTTP/1.1 200 OK\r\nkeep-alive: {value}\r\n\r\n");
+            parse(bytes.as_bytes(), false).unwrap().expect("a whole head").1.idle_s
+        };
+        assert_eq!(idle_s("timeout=5"), Some(5));
+        assert_eq!(idle_s("max=9 , Timeout = 60"), Some(60));
+        for value in
+            ["", "5", "timeout", "timeout=", "timeout=x", "timeout=-1", "timeout=99999999999"]
+        {
+            assert_eq!(idle_s(value), None, "{value}");
+        }
     }
 }

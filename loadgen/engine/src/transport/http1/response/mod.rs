@@ -6,13 +6,14 @@ pub mod fuzzing;
 mod head;
 mod piece;
 
+use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 
-use httparse::{EMPTY_HEADER, Status};
+use httparse::{EMPTY_HEADER, Header, Status};
 
 use self::head::Framing;
-pub use self::head::MOST_HEADERS;
+pub use self::head::read as read_head;
 use self::piece::Piece;
 use crate::transport::{Failure, Keep};
 use loadgen_measure::ErrorKind;
@@ -24,8 +25,9 @@ const LONGEST_HEAD: usize = (8 << 10) + 100 * (4 << 10);
 /// together, in bytes; hyper has the same limits.
 const LONGEST_LINE: usize = 16 << 10;
 
-/// Maximum number of trailers in a response.
-const MOST_TRAILERS: usize = 100;
+/// Number of trailers for which there is room on the stack, and the most that fit into their longest form.
+const USUAL_TRAILERS: usize = 100;
+const MOST_TRAILERS: usize = LONGEST_LINE / "a:\r\n".len();
 
 /// Reads the responses on one connection, one after another.
 #[derive(Debug, Default)]
@@ -39,6 +41,7 @@ pub struct Reader {
     minor: u8,
     status: u16,
     keep_alive: bool,
+    idle_s: Option<u32>,
     bytes: u64,
     keep: Keep,
     /// Minimum part of each body to keep, even if nothing reads the body.
@@ -135,6 +138,17 @@ impl Reader {
     pub fn begun(&self) -> Option<u32> {
         let has_begun = self.state != State::Head || !self.pending.is_empty();
         has_begun.then_some(self.interim)
+    }
+
+    /// Returns the number of seconds after which the server closes the idle connection; `None` if it has not said
+    /// so. Valid once the head is read.
+    pub fn idle_s(&self) -> Option<u32> {
+        self.idle_s
+    }
+
+    /// Returns whether no byte has been read, not even of an interim response.
+    pub fn is_untouched(&self) -> bool {
+        self.interim == 0 && self.begun().is_none()
     }
 
     /// Returns the HTTP version. Valid once the head is read.
@@ -278,11 +292,11 @@ impl Reader {
                     self.minor = head.minor;
                     self.status = head.status;
                     self.keep_alive = head.keep_alive;
+                    self.idle_s = head.idle_s;
                     self.keep = keep(head.status).max(self.least);
                     self.encoded = head.encoded && self.keep > Keep::Nothing;
                     if self.keep_head || self.encoded {
-                        self.head.clear();
-                        self.head.extend_from_slice(&rest[..length]);
+                        self.store_head(&rest[..length]);
                     }
                     self.state = match head.framing {
                         Framing::Sized(0) => State::Done,
@@ -315,14 +329,31 @@ impl Reader {
                 _ => Err(malformed("a chunk is longer than its size")),
             },
             _ => {
-                let mut trailers = [EMPTY_HEADER; MOST_TRAILERS];
-                match httparse::parse_headers(rest, &mut trailers) {
-                    Ok(Status::Complete((length, _))) => {
+                let mut parsed = read_trailers(rest, &mut [EMPTY_HEADER; USUAL_TRAILERS]);
+                if let Err(httparse::Error::TooManyHeaders) = parsed {
+                    parsed = read_trailers(rest, &mut vec![EMPTY_HEADER; MOST_TRAILERS]);
+                }
+                match parsed {
+                    Ok(Some(length)) => {
                         self.state = State::Done;
                         Ok(Some(length))
                     }
-                    Ok(Status::Partial) => Ok(None),
+                    Ok(None) => Ok(None),
                     Err(_) => Err(malformed("the trailers of the response are malformed")),
+                }
+            }
+        }
+    }
+
+    /// Keeps a head. A header that goes on in the next line is kept in one (RFC 9112, section 5.2).
+    fn store_head(&mut self, head: &[u8]) {
+        self.head.clear();
+        self.head.extend_from_slice(head);
+        for at in memchr::memchr_iter(b'\n', head) {
+            if head.get(at + 1).is_some_and(|next| b" \t".contains(next)) {
+                self.head[at] = b' ';
+                if at > 0 && head[at - 1] == b'\r' {
+                    self.head[at - 1] = b' ';
                 }
             }
         }
@@ -360,6 +391,17 @@ impl Reader {
     }
 }
 
+/// Reads trailers into the room for them. Returns their length; `None` if they are incomplete.
+fn read_trailers<'b>(
+    rest: &'b [u8],
+    trailers: &mut [Header<'b>],
+) -> Result<Option<usize>, httparse::Error> {
+    Ok(match httparse::parse_headers(rest, trailers)? {
+        Status::Complete((length, _)) => Some(length),
+        Status::Partial => None,
+    })
+}
+
 /// A response that is incomplete when its connection ends.
 pub(super) fn cut_off() -> Failure {
     let what = "the connection was closed before the response was complete";
@@ -370,7 +412,7 @@ fn too_long() -> Failure {
     malformed("the response has a head of more than 408 KiB, or trailers of more than 16 KiB")
 }
 
-fn malformed(what: &'static str) -> Failure {
+fn malformed(what: impl Into<Cow<'static, str>>) -> Failure {
     Failure::new(ErrorKind::Protocol, what)
 }
 

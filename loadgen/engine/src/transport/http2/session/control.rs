@@ -1,6 +1,7 @@
 //! Understands the frames that control a connection.
 
 use super::{Piece, Session, Sink};
+use crate::transport::failure::Work;
 use crate::transport::http2::code::{self, Breach, Code, breach};
 use crate::transport::http2::frame::{self, FrameHead, LARGEST_WINDOW, flag, kind, setting};
 
@@ -86,7 +87,7 @@ impl Session {
         };
         let failure = code::going_away(Code(code), &payload[8..]);
         for token in self.streams.end_after(last & (u32::MAX >> 1)) {
-            sink.take(token, Piece::End(Err(failure.clone())));
+            sink.take(token, Piece::End(Err(failure.clone().with(Work::None))));
         }
         self.going_away = Some(failure);
         Ok(())

@@ -21,7 +21,7 @@ use self::window::ReceiveWindow;
 use super::code::{Breach, Code};
 use super::frame::{self, FIRST_WINDOW, LONGEST_PAYLOAD, flag, kind, setting};
 use super::hpack::{Decoder, Encoder, Head};
-use crate::transport::Failure;
+use crate::transport::failure::{Failure, Work};
 use crate::transport::fields::Fields;
 use loadgen_measure::ErrorKind;
 
@@ -141,7 +141,7 @@ impl Session {
     /// Begins a request, which waits while the server allows no further stream.
     pub(super) fn begin(&mut self, head: Head<'_>, body: Bytes) -> Result<Token, Failure> {
         if let Some(failure) = self.over.as_ref().or(self.going_away.as_ref()) {
-            return Err(failure.clone());
+            return Err(failure.clone().with(Work::None));
         }
         let token = self.requests;
         self.requests += 1;
@@ -262,6 +262,14 @@ impl Session {
         }
     }
 
+    /// Tells the server that the connection is about to be closed, and that none of its streams was processed: a
+    /// client has none from the server.
+    pub(super) fn leave(&mut self) {
+        if self.over.is_none() {
+            frame::write(kind::GOAWAY, 0, 0, &[0; 8], &mut self.out);
+        }
+    }
+
     /// The server sends nothing more.
     pub(super) fn closed(&mut self, sink: &mut impl Sink) {
         let message = match self.input.has_begun() {
@@ -285,8 +293,13 @@ impl Session {
 
     /// Ends the connection, and with it all requests.
     fn end(&mut self, failure: Failure, sink: &mut impl Sink) {
-        for token in self.streams.drain() {
-            sink.take(token, Piece::End(Err(failure.clone())));
+        let may_be_idle = failure.kind == ErrorKind::Reset;
+        for (token, work) in self.streams.drain() {
+            let work = match work {
+                Work::Unanswered if !may_be_idle => Work::Possible,
+                work => work,
+            };
+            sink.take(token, Piece::End(Err(failure.clone().with(work))));
         }
         self.over.get_or_insert(failure);
     }

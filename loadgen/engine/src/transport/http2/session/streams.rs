@@ -6,6 +6,7 @@ use bytes::Bytes;
 
 use super::Token;
 use super::window::ReceiveWindow;
+use crate::transport::failure::Work;
 use crate::transport::fields::Fields;
 use crate::transport::http2::code::{Breach, breach};
 use crate::transport::http2::frame;
@@ -137,11 +138,15 @@ impl Streams {
         unseen.into_iter().map(|stream| stream.token).chain(waiting).collect()
     }
 
-    /// Removes all requests, and returns their tokens.
-    pub(super) fn drain(&mut self) -> impl Iterator<Item = Token> + use<> {
+    /// Removes all requests, because the connection has ended. Returns their tokens, and what is known of the
+    /// server's work.
+    pub(super) fn drain(&mut self) -> impl Iterator<Item = (Token, Work)> + use<> {
         let Self { open, waiting, .. } = std::mem::take(self);
-        let open = open.into_iter().map(|stream| stream.token);
-        open.chain(waiting.into_iter().map(|waiting| waiting.token))
+        let open = open.into_iter().map(|stream| match stream.has_head {
+            true => (stream.token, Work::Possible),
+            false => (stream.token, Work::Unanswered),
+        });
+        open.chain(waiting.into_iter().map(|waiting| (waiting.token, Work::None)))
     }
 }
 
