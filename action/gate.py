@@ -23,8 +23,8 @@ EXPECTED = {"slower": 3, "not_slower": 0, "open": 0, UNJUDGED: 1}
 # Greatest time for the rounds of a precision.
 TIME_MAX = "4m"
 
-# Secrets, and the files by which a step of a job changes the next ones: the code under test is not started with them, and
-# no process above it that this gate has started was.
+# Secrets, and the files by which a step of a job changes the next ones: neither the code under test nor a process above
+# it that this gate has started is started with them.
 WITHHELD = {
     "GITHUB_TOKEN",
     "GH_TOKEN",
@@ -173,9 +173,7 @@ def withdraw() -> None:
 
 def of_code_under_test() -> dict[str, str]:
     """Return the environment for loadgen, and so for the builds and servers that it starts."""
-    return {
-        name: value for name, value in os.environ.items() if not is_withheld(name) and not name.startswith("GATE_")
-    }
+    return {name: value for name, value in os.environ.items() if not is_withheld(name) and not name.startswith("GATE_")}
 
 
 def measure(settings: Settings, targets: Sequence[str], options: Sequence[str], run: str) -> Measured:

@@ -142,7 +142,7 @@ def test_the_code_of_a_fork_gets_no_rights(repository: Path) -> None:
 
 
 # Yields the variables with which each process above was started, as all programs of a user can read them.
-ABOVE = '''
+ABOVE = """
 def above():
     pid = os.getpid()
     while pid > 1 and os.path.exists("/proc"):
@@ -151,7 +151,7 @@ def above():
         except PermissionError:
             pass
         pid = int(open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[1])
-'''
+"""
 
 
 def test_the_server_gets_neither_tokens_nor_the_files_of_the_runner(repository: Path) -> None:

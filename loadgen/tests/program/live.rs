@@ -283,3 +283,35 @@ async fn an_early_error_is_shown_on_the_normal_screen() {
     let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
     block_in_place(|| assert!(terminal.ended(4).contains("refused"), "{}", terminal.screen()));
 }
+
+/// As an editor does: the shell has its terminal as it was, and the view comes back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suspended_run_gives_the_terminal_back_and_resumes() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| {
+        terminal.until("there is load", is_busy);
+        let pid: u32 = terminal.written("pid").trim().parse().unwrap();
+        let state = || {
+            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+            stat.rsplit(')').next().unwrap().trim().chars().next()
+        };
+        let alternate = || terminal.tmux(&["display-message", "-p", "#{alternate_on}"]);
+        signal(pid, Signal::TSTP);
+        let begin = Instant::now();
+        while state() != Some('T') {
+            assert!(begin.elapsed() < DEADLINE, "it is not suspended: {:?}", state());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        terminal.until("the normal screen is shown", |_| alternate() == "0\n");
+        std::thread::sleep(Duration::from_millis(500));
+        signal(pid, Signal::CONT);
+        terminal.until("the view is back", |screen| {
+            screen.contains("holding the load") && alternate() == "1\n"
+        });
+        terminal.press("q");
+        let screen = terminal.ended(130);
+        assert!(screen.contains("[held_up]"), "{screen}");
+    });
+}

@@ -191,6 +191,8 @@ fn rest_on_signal() {
 /// Suspends this process until a signal (SIGCONT) resumes it.
 fn suspend() {
     let _ = kill_process(getpid(), Signal::STOP);
+    // The signal may reach another thread first, and stop this one a moment later.
+    thread::sleep(FRAME / 4);
 }
 
 /// Gives the terminal back, suspends this process, and takes the terminal again when the process is resumed in the
@@ -242,9 +244,8 @@ fn terminal() -> io::Result<File> {
 
 /// Draws the latest known view until `ended` reports the end or the terminal is restored.
 fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Result<()> {
-    let mut out = Taken(terminal()?);
-    execute!(out, EnterAlternateScreen, Hide)?;
-    let mut terminal = Terminal::new(CrosstermBackend::new(BufWriter::new(out)))?;
+    execute!(Taken(terminal()?), EnterAlternateScreen, Hide)?;
+    let mut terminal = on_terminal()?;
     let look = Look::of_environment();
     let mut drawn = None;
     while is_open() {
@@ -252,7 +253,8 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
         let is_old = |(then, before): (Instant, _)| before != size || now - then >= SECOND;
         if RESTS.swap(false, Ordering::Relaxed) {
             rest(terminal.backend_mut())?;
-            terminal.clear()?;
+            // One that has drawn nothing draws everything.
+            terminal = on_terminal()?;
             drawn = None;
             continue;
         }
@@ -266,6 +268,10 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
         }
     }
     Ok(())
+}
+
+fn on_terminal() -> io::Result<Terminal<CrosstermBackend<BufWriter<Taken>>>> {
+    Terminal::new(CrosstermBackend::new(BufWriter::new(Taken(terminal()?))))
 }
 
 /// Writer to the terminal. Drops all output as soon as restoring the terminal has begun.
