@@ -94,6 +94,11 @@ fn read_shared(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
 /// in the same way.
 fn read_proxy(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {
     let text = value.text(faults)?;
+    if text.contains("{{") {
+        let help = "write the URL of the proxy; one that wants a user can be passed by a local proxy that has the \
+                    password";
+        return value.fault("`proxy` has no placeholders", "sent as it is written", help, faults);
+    }
     let label = match Url::parse(text) {
         Err(ParseError::RelativeUrlWithoutBase) => "no scheme".to_owned(),
         Err(reason) => reason.to_string(),

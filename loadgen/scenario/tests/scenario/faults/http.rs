@@ -16,6 +16,7 @@ faults! {
     proxy_without_scheme: http_table("proxy = \"10.0.0.1:3128\"");
     proxy_of_another_scheme: http_table("proxy = \"socks5://10.0.0.1:1080\"");
     proxy_with_a_path: http_table("proxy = \"http://10.0.0.1:3128/proxy.pac\"");
+    proxy_with_a_placeholder: http_table("proxy = \"http://usr:{{ env PW }}@10.0.0.1:3128\"");
     proxy_on_no_host: http_table("proxy = \"http://{proxy}:3128\"");
     http1_with_redirects_and_a_proxy: http_table(
         "transport = \"http1\"\nversion = \"1.1\"\nredirects = 3\ncookies = false\nproxy = \"http://10.0.0.1:3128\""
