@@ -250,7 +250,7 @@ mod tests {
             Taken::Refused("worker 0 reported more samples than a run can have".to_owned());
         assert_eq!(collector.take(report(1, 1)), refused);
         assert_eq!(collector.take(report(1, 1 << 62)), refused);
-        let mut finished = Finished::default();
+        let mut finished = Finished { snapshots: 9, ..Finished::default() };
         finished.reading_lag.record_n(Duration::from_millis(1), 1);
         let news = News::Finished(finished, String::new());
         assert_eq!(collector.take(Report { epoch: 1, worker: 0, news }), refused);

@@ -13,10 +13,11 @@ use loadgen_measure::{HeldUp, StrainSample, Timeline};
 /// long enough to cost next to nothing.
 const EVERY: Duration = Duration::from_millis(20);
 
-/// Least delay that counts as being held up, and the greatest share of it (0 to 1, of one CPU) that this process
-/// may have computed: a process that is only busy computes all the time.
-const HELD_UP: Duration = Duration::from_millis(100);
-const COMPUTED: f64 = 0.2;
+/// Least delay that counts as being held up: longer than a process waits for a CPU of a busy machine. The greatest share
+/// of it (0 to 1, of one CPU) that this process may have computed, besides what all CPUs could do before and after: a
+/// process that is only busy computes all the time.
+const HELD_UP: Duration = Duration::from_millis(250);
+const COMPUTED: f64 = 0.1;
 
 /// Monitor of this process's CPU use and timer delays.
 #[derive(Debug)]
@@ -62,8 +63,10 @@ impl StrainMonitor {
         let begun = due.max(timeline.full);
         let ended = timeline.end.map_or(tick.at, |end| end.min(tick.at));
         let Some(within) = ended.checked_duration_since(begun) else { return };
-        let computed = tick.cpu.saturating_sub(last.cpu).as_secs_f64();
-        let was_stopped = late >= HELD_UP && computed <= COMPUTED * late.as_secs_f64();
+        let around = EVERY * cpus();
+        let computed = tick.cpu.saturating_sub(last.cpu).saturating_sub(around);
+        let was_stopped =
+            within >= HELD_UP && computed.as_secs_f64() <= COMPUTED * within.as_secs_f64();
         let stopped = if was_stopped { within } else { Duration::ZERO };
         // The clock of latencies stands still while the machine is suspended.
         let suspended = if suspended >= HELD_UP { suspended } else { Duration::ZERO };
@@ -127,8 +130,14 @@ fn cpu_time() -> Duration {
 /// Returns the time for which this machine was suspended: one of the two clocks stands still meanwhile.
 #[cfg(target_os = "linux")]
 fn suspended() -> Duration {
-    let monotonic = read(ClockId::Monotonic);
-    read(ClockId::Boottime).saturating_sub(monotonic)
+    loop {
+        let before = read(ClockId::Monotonic);
+        let since_start = read(ClockId::Boottime);
+        // Read again if something came between.
+        if read(ClockId::Monotonic).saturating_sub(before) < EVERY {
+            return since_start.saturating_sub(before);
+        }
+    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -197,10 +206,13 @@ mod tests {
     #[test]
     fn a_process_that_was_held_up_neither_ran_nor_computed() {
         assert_eq!(held_up_ms(1_000, 3, 0, 0), 1_000);
-        assert_eq!(held_up_ms(99, 0, 0, 0), 0, "too short");
-        assert_eq!(held_up_ms(1_000, 900, 0, 0), 0, "busy");
+        assert_eq!(held_up_ms(249, 0, 0, 0), 0, "too short");
+        let before = u64::from(cpus()) * 20;
+        assert_eq!(held_up_ms(1_000, before + 90, 0, 0), 1_000, "busy before");
+        assert_eq!(held_up_ms(1_000, before + 900, 0, 0), 0, "busy all the time");
         assert_eq!(held_up_ms(0, 0, 5_000, 0), 5_000, "a laptop was closed");
         assert_eq!(held_up_ms(1_000, 3, 0, 620), 400, "only a part was in the hold");
+        assert_eq!(held_up_ms(1_000, 3, 0, 900), 0, "a short part");
         assert_eq!(held_up_ms(1_000, 3, 0, 2_000), 0, "before the hold");
     }
 }

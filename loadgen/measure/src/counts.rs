@@ -33,8 +33,8 @@ pub struct Counts {
     pub errors: BTreeMap<ErrorKind, u64>,
     /// Example for each kind of error: the description of one failed request.
     pub examples: BTreeMap<ErrorKind, String>,
-    /// Number of requests, in any of the categories, that were sent again over another connection, because the
-    /// server had not processed them.
+    /// Number of requests, in any of the categories, that were sent again, because the server had not
+    /// processed them.
     pub resent: u64,
     /// Number of requests that were cut off by the end of the round.
     pub cancelled: u64,

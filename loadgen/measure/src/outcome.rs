@@ -24,7 +24,7 @@ pub struct Outcome<'a> {
     pub done: Instant,
     /// Number of bytes of the answer's body.
     pub bytes: u64,
-    /// Whether the request was sent again, over another connection, because the server had not processed it.
+    /// Whether the request was sent again, because the server had not processed it.
     pub resent: bool,
     /// Category in which the request is counted.
     pub ending: Ending<'a>,

@@ -35,8 +35,7 @@ pub struct Summary {
     /// drain (the final wait for in-flight requests).
     #[serde(default)]
     pub unanswered: u64,
-    /// Number of requests that were sent again over another connection, because the server had not processed
-    /// them; zero in records of earlier versions.
+    /// Number of requests that were sent again, because the server had not processed them; zero in records of earlier versions.
     #[serde(default)]
     pub resent: u64,
     /// Number of requests that were planned but not sent, because no user was free; zero in the
@@ -119,7 +118,7 @@ impl Summary {
             answered_late: counts.answered_late.saturating_add(cut.answered_late),
             failed_late: counts.failed_late.saturating_add(cut.failed_late),
             unanswered: counts.unanswered.saturating_add(cut.unanswered),
-            resent: counts.resent,
+            resent: counts.resent.saturating_add(cut.resent),
             unsent: counts.unsent,
             errors_by_kind: ErrorKind::ALL
                 .map(|kind| (kind, counts.errors.get(&kind).copied().unwrap_or(0)))

@@ -27,6 +27,11 @@ impl Terminal {
     /// Runs loadgen in a terminal of this size (columns, rows), with these variables
     /// set. Returns `None` if tmux does not exist.
     fn run(size: (u16, u16), variables: &str, arguments: &[&str]) -> Option<Self> {
+        Self::run_by(size, variables, arguments, "")
+    }
+
+    /// Like [`Self::run`], in a shell that carries out `jobs` with job control when loadgen is suspended.
+    fn run_by(size: (u16, u16), variables: &str, arguments: &[&str], jobs: &str) -> Option<Self> {
         if Command::new("tmux").arg("-V").output().is_err() {
             println!(
                 "skipped: there is no tmux; install it, or run `make setup` as root on Debian"
@@ -38,10 +43,13 @@ impl Terminal {
             "export {variables} LC_ALL=C.UTF-8 XDG_CACHE_HOME=\"$PWD/cache\" LOADGEN_LOCKS=\"$PWD/cache/locks\"\n\
              trap : INT\n\
              stty -g >before\n\
+             {}\n\
              sh -c 'echo $$ >pid; exec \"$@\"' sh '{}' {} --no-calibrate\n\
+             {jobs}\n\
              echo \"exit code $?\"\n\
              stty -g >after\n\
              exec sleep 300\n",
+            if jobs.is_empty() { ":" } else { "set -m" },
             env!("CARGO_BIN_EXE_loadgen"),
             quoted.join(" ")
         );
@@ -289,29 +297,52 @@ async fn an_early_error_is_shown_on_the_normal_screen() {
 async fn a_suspended_run_gives_the_terminal_back_and_resumes() {
     let server = Counting::start().await;
     let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
-    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    let jobs = "echo suspended >suspended; stty -g >meanwhile; sleep 2; fg %1 >/dev/null";
+    let Some(terminal) = Terminal::run_by((80, 24), "NO_COLOR=1", &arguments, jobs) else { return };
     block_in_place(|| {
         terminal.until("there is load", is_busy);
-        let pid: u32 = terminal.written("pid").trim().parse().unwrap();
-        let state = || {
-            let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
-            stat.rsplit(')').next().unwrap().trim().chars().next()
-        };
         let alternate = || terminal.tmux(&["display-message", "-p", "#{alternate_on}"]);
-        signal(pid, Signal::TSTP);
-        let begin = Instant::now();
-        while state() != Some('T') {
-            assert!(begin.elapsed() < DEADLINE, "it is not suspended: {:?}", state());
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        terminal.until("the normal screen is shown", |_| alternate() == "0\n");
-        std::thread::sleep(Duration::from_millis(500));
-        signal(pid, Signal::CONT);
+        terminal.press("C-z");
+        terminal.until("it is suspended", |_| {
+            terminal.written("meanwhile").ends_with('\n') && alternate() == "0\n"
+        });
+        assert_eq!(terminal.written("before"), terminal.written("meanwhile"));
         terminal.until("the view is back", |screen| {
             screen.contains("holding the load") && alternate() == "1\n"
         });
         terminal.press("q");
         let screen = terminal.ended(130);
         assert!(screen.contains("[held_up]"), "{screen}");
+    });
+}
+
+/// A run that goes on in the background ends there.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_in_the_background_ends() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run", "--duration=9s"];
+    let jobs = "bg %1 >/dev/null; wait %1; echo \"code $?\" >ended";
+    let Some(terminal) = Terminal::run_by((80, 24), "NO_COLOR=1", &arguments, jobs) else { return };
+    block_in_place(|| {
+        terminal.until("there is load", is_busy);
+        terminal.press("C-z");
+        terminal.until_saved(false);
+        terminal.until("it has ended", |_| terminal.written("ended").ends_with('\n'));
+        assert_eq!(terminal.written("ended"), "code 0\n");
+    });
+}
+
+/// Nobody could resume it: the shell of this terminal has no job control.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_nobody_could_resume_is_not_suspended() {
+    let server = Counting::start().await;
+    let arguments = ["-s=slow.toml", "--url", &server.url, "--out=run"];
+    let Some(terminal) = Terminal::run((80, 24), "NO_COLOR=1", &arguments) else { return };
+    block_in_place(|| {
+        terminal.until("there is load", is_busy);
+        terminal.press("C-z");
+        std::thread::sleep(Duration::from_secs(1));
+        terminal.press("q");
+        terminal.ended(130);
     });
 }

@@ -6,9 +6,9 @@ use crate::record::{HeldUpRecord, RoundRecord, TargetRecord, Verdict, VerdictKin
 /// Returns a verdict if processes of loadgen were held up in rounds of a target.
 pub(super) fn held_up(target: &TargetRecord) -> Option<Verdict> {
     let all: Vec<String> = target.rounds.iter().flat_map(in_round).collect();
-    let advice = "loadgen sent and read nothing in that time, and the server is not at fault: a signal stopped it, the \
-                  machine was suspended, or there was no CPU for it. A round that lacks 1 % of its time so is in no \
-                  comparison: run it again";
+    let advice = "loadgen did next to nothing in that time, and the server is not at fault: a signal stopped loadgen, the \
+                  machine was suspended, or there was no CPU. A round that lacks 1 % of its time so is in no comparison: \
+                  run it again";
     (!all.is_empty()).then(|| verdict(target, VerdictKind::HeldUp, all.join("; "), advice))
 }
 

@@ -76,7 +76,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(resent(target))
                 .chain(connections(target, record, scenario))
                 .chain(answers_vary(target, scenario))
-                .chain(much_logged(target))
+                .chain(much_logged(target, &record.load))
                 .chain(unequal_workers(target))
                 .chain(replicas(target))
                 .chain(open_files(target))

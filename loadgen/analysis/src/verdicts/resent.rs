@@ -1,4 +1,4 @@
-//! Checks whether many requests were sent again, over another connection.
+//! Checks whether many requests were sent again.
 
 use super::verdict;
 use crate::record::{TargetRecord, Verdict, VerdictKind};
@@ -16,7 +16,7 @@ pub(super) fn resent(target: &TargetRecord) -> Option<Verdict> {
         return None;
     }
     let message = format!(
-        "{} of {} ({:.2} %) were sent again: their connections ended before a response",
+        "{} of {} ({:.2} %) were sent again: the server ended their connections or refused them",
         count(total.resent),
         counted(sent, "request"),
         share * 100.0
@@ -42,7 +42,7 @@ mod tests {
         assert_eq!(said(9), None);
         assert_eq!(
             said(10).unwrap(),
-            "10 of 10,000 requests (0.10 %) were sent again: their connections ended before a response"
+            "10 of 10,000 requests (0.10 %) were sent again: the server ended their connections or refused them"
         );
         assert_eq!(resent_of(Summary::default()), None);
     }

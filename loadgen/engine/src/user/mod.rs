@@ -287,7 +287,9 @@ impl<'a> User<'a> {
             return self.give_up(index, counted, planned, failure).await;
         }
         let sent = Instant::now();
-        let idle = sent - self.done;
+        // Others may have used a shared connection meanwhile.
+        let is_shared = self.shared.plan.scenario.http.sharing.is_set();
+        let idle = if is_shared { Duration::ZERO } else { sent - self.done };
         (self.sent, self.now) = (sent, sent);
         if let Some(planned) = planned {
             self.shared.gate.record_send(planned, sent);

@@ -81,8 +81,9 @@ impl Latencies {
     /// different values.
     #[must_use]
     pub fn take_much(encoded: &[u8]) -> bool {
-        // A count of samples is even in the encoding, and the number of counters without samples is odd.
-        let has_samples = |count: &&[u8]| count.first().is_some_and(|byte| byte % 2 == 0);
+        // A count of samples is even in the encoding, and a number of several counters without samples is odd.
+        let has_samples =
+            |count: &&[u8]| **count != [0] && count.first().is_some_and(|byte| byte % 2 == 0);
         counts(encoded.get(HEADER..).unwrap_or_default()).filter(has_samples).count() > MOST_FEW
     }
 

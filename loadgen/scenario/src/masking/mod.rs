@@ -5,7 +5,6 @@ pub mod fuzzing;
 mod reading;
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use base64::Engine;
@@ -33,6 +32,12 @@ struct Form {
 /// Length of the shortest value to hide, in bytes. A shorter value is no secret, and would match
 /// everywhere.
 const SHORTEST: usize = 4;
+
+/// Most places to which a value may have come in a text, for a value and a text of nothing but backslashes.
+const MOST_PLACES: usize = 8;
+
+/// Longest escape of a character, also within another, in bytes.
+const LONGEST_ESCAPE: usize = 32;
 
 /// Character that ends a quote that was cut short.
 const CUT: char = '…';
@@ -62,7 +67,16 @@ impl Secrets {
                 move |text: String| Form { value: text.chars().collect(), shown: shown.clone() };
             forms(value).into_iter().map(form).collect::<Vec<_>>()
         });
-        Self { forms: forms.collect(), hides_basic: false }
+        let mut forms: Vec<Form> = forms.collect();
+        // Many steps may send the same value.
+        forms.sort_by(|a, b| a.value.cmp(&b.value));
+        forms.dedup_by(|a, b| a.value == b.value);
+        Self { forms, hides_basic: false }
+    }
+
+    /// Whether a value may begin with `c`: its first character, or the beginning of an escape of it.
+    fn may_begin(&self, c: char) -> bool {
+        "\\%&+ ".contains(c) || self.forms.iter().any(|form| form.value.first() == Some(&c))
     }
 
     /// Replaces secrets in a text that may quote a server, so that the text can be shown and saved. Recognises each
@@ -70,9 +84,14 @@ impl Secrets {
     /// or hexadecimal.
     #[must_use]
     pub fn hidden<'a>(&self, text: impl Into<Cow<'a, str>>) -> Cow<'a, str> {
-        let text = text.into();
+        let mut text = text.into();
         if self.forms.is_empty() && !self.hides_basic {
             return text;
+        }
+        // Such a value would end a quote below.
+        for form in self.forms.iter().filter(|form| form.value.contains(&CUT)) {
+            let value: String = form.value.iter().collect();
+            text = text.replace(&value, &form.shown).into();
         }
         let whole: String =
             text.split_inclusive(CUT).map(|part| self.without_values(part)).collect();
@@ -87,7 +106,8 @@ impl Secrets {
         };
         let (mut out, mut rest) = (String::new(), text);
         while let Some(next) = rest.chars().next() {
-            let found = self.forms.iter().filter_map(|form| {
+            let forms = if self.may_begin(next) { self.forms.as_slice() } else { &[] };
+            let found = forms.iter().filter_map(|form| {
                 let length = form.length_in(rest, !cut.is_empty())?;
                 Some((length, form))
             });
@@ -112,25 +132,33 @@ impl Form {
     /// `is_cut`, the beginning of the value suffices at the end of the text.
     fn length_in(&self, text: &str, is_cut: bool) -> Option<usize> {
         // Where the value may have come to: an escape may be read in several ways.
-        let (mut places, mut matched) = (BTreeSet::from([0]), 0);
+        let (mut places, mut next, mut matched) = (vec![0], Vec::new(), 0);
         for wanted in &self.value {
-            if is_cut && matched >= SHORTEST && places.contains(&text.len()) {
+            if is_cut && matched >= SHORTEST && places.iter().any(|at| is_cut_off(&text[*at..])) {
                 return Some(text.len());
             }
-            let next = places.iter().flat_map(|place| {
-                let fits = move |(c, length): (char, usize)| {
-                    is_shown_as(*wanted, c).then_some(place + length)
-                };
-                readings(&text[*place..]).filter_map(fits)
-            });
-            places = next.collect();
-            if places.is_empty() {
+            next.clear();
+            for place in &places {
+                for (c, length) in readings(&text[*place..]) {
+                    let end = place + length;
+                    if is_shown_as(*wanted, c) && !next.contains(&end) && next.len() < MOST_PLACES {
+                        next.push(end);
+                    }
+                }
+            }
+            if next.is_empty() {
                 return None;
             }
+            std::mem::swap(&mut places, &mut next);
             matched += wanted.len_utf8();
         }
-        places.last().copied()
+        places.into_iter().max()
     }
+}
+
+/// Whether the text ends here, or within an escape.
+fn is_cut_off(text: &str) -> bool {
+    text.is_empty() || (text.starts_with(['\\', '%', '&']) && text.len() <= LONGEST_ESCAPE)
 }
 
 /// Whether a character may be shown as `c`: messages are on one line.

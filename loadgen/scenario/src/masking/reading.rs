@@ -33,6 +33,9 @@ fn decoded(text: &str, depth: usize) -> Option<(char, usize)> {
     Some(escape.map_or((c, length), |(c, more)| (c, length + more)))
 }
 
+/// Longest number of a character, in hexadecimal digits.
+const LONGEST_NUMBER: usize = 6;
+
 /// Reads what follows the first character of an escape.
 #[derive(Clone, Copy)]
 struct Reader<'a> {
@@ -78,6 +81,10 @@ impl Reader<'_> {
 
     /// Reads the number after `\u`: a character, or the first half of a pair for one.
     fn unit(&mut self) -> Option<char> {
+        let mut braced = *self;
+        if braced.next()? == '{' {
+            return self.braced();
+        }
         let first = self.hex(4)?;
         if !(0xd800..0xdc00).contains(&first) {
             return char::from_u32(first);
@@ -85,6 +92,19 @@ impl Reader<'_> {
         (self.next()? == '\\' && self.next()? == 'u').then_some(())?;
         let second = self.hex(4)?.checked_sub(0xdc00).filter(|second| *second < 0x400)?;
         char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + second)
+    }
+
+    /// Reads a number in braces, as Rust and JavaScript write it.
+    fn braced(&mut self) -> Option<char> {
+        self.next()?;
+        let mut number = 0_u32;
+        for _ in 0..=LONGEST_NUMBER {
+            match self.next()? {
+                '}' => return char::from_u32(number),
+                digit => number = number << 4 | digit.to_digit(16)?,
+            }
+        }
+        None
     }
 
     /// Reads the rest of a character in percent-encoding (RFC 3986, section 2.1), which takes up to four bytes.
@@ -155,6 +175,7 @@ mod tests {
             (r"\u00df", 'ß'),
             (r"\ud83d\uDE00", '😀'),
             (r"\xDF", 'ß'),
+            (r"\u{df}", 'ß'),
             ("%2f", '/'),
             ("%C3%9f", 'ß'),
             ("%f0%9f%98%80", '😀'),

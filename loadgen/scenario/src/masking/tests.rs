@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use proptest::prelude::*;
 
@@ -117,8 +119,28 @@ fn seeds_are_masked() {
 
 #[test]
 fn backslashes_take_no_time() {
-    let secret = "\\".repeat(200);
-    mask_foreign(format!("{secret}\0{}", "\\".repeat(2_000)).as_bytes());
+    let backslashes = "\\".repeat(200);
+    for secret in [backslashes.clone(), format!("{backslashes}x")] {
+        mask_foreign(format!("{secret}\0{}", "\\".repeat(2_000)).as_bytes());
+    }
+    let escapes = "%25&amp;".repeat(1_000);
+    mask_foreign(format!("%&%&%&%&x\0{escapes}").as_bytes());
+}
+
+#[test]
+fn a_value_that_is_cut_within_an_escape_is_hidden() {
+    let values = [("abcdefghijk/lmn&op\"q".to_owned(), "(secret)".to_owned())];
+    let secrets = Secrets::new(values.into_iter());
+    for encode in ENCODERS.map(|(_, encode)| encode) {
+        let encoded = encode("abcdefghijk/lmn&op\"q");
+        let cuts = encoded.char_indices().map(|(at, _)| at).filter(|at| *at >= SHORTEST);
+        for cut in cuts {
+            let hidden = secrets.hidden(format!("got {}…", &encoded[..cut]));
+            assert_eq!(hidden, "got (secret)…", "{}", &encoded[..cut]);
+        }
+    }
+    let values = [("ab…cdef".to_owned(), "(secret)".to_owned())];
+    assert_eq!(Secrets::new(values.into_iter()).hidden("got ab…cdef"), "got (secret)");
 }
 
 /// Encodes a text as servers do.

@@ -74,9 +74,13 @@ pub struct Other {
 
 impl Other {
     fn of(pid: Option<u32>) -> Self {
-        let owner = |pid| fs::metadata(format!("/proc/{pid}")).ok().map(|process| process.uid());
         let user = pid.and_then(owner).filter(|user| *user != rustix::process::getuid().as_raw());
         Self { pid, user }
+    }
+
+    /// Whether the measurement is one of this user, as far as is known.
+    fn is_own(self) -> bool {
+        self.pid.is_some() && self.user.is_none()
     }
 }
 
@@ -112,7 +116,7 @@ impl Turn {
         let folder = folder()?;
         let (turn, measuring) =
             (open_lock(&folder.join(TURN))?, open_lock(&folder.join(MEASURING))?);
-        let (mut has_turn, mut told, begun) = (false, None, Instant::now());
+        let (mut has_turn, mut told, mut begun) = (false, None, Instant::now());
         loop {
             has_turn = has_turn || try_lock(&turn)?;
             let other = other(&measuring, of)?;
@@ -120,7 +124,10 @@ impl Turn {
                 break;
             }
             let who = other.unwrap_or_else(|| Other::of(holder(&turn)));
-            if who.user.is_some() && begun.elapsed() >= PATIENCE {
+            if told != Some(who) {
+                begun = Instant::now();
+            }
+            if !who.is_own() && begun.elapsed() >= PATIENCE {
                 tell(&format!("{who} does not end its run: measuring at the same time"));
                 lock_byte(&measuring, of)?;
                 return Ok(Self { of, measuring, _turn: None });
@@ -214,17 +221,25 @@ fn try_lock(turn: &File) -> io::Result<bool> {
 
 /// Returns the process that holds the lock of the turn, as Linux tells it.
 fn holder(turn: &File) -> Option<u32> {
-    let inode = turn.metadata().ok()?.ino();
-    fs::read_to_string("/proc/locks").ok()?.lines().find_map(|line| holder_in(line, inode))
+    let found = turn.metadata().ok()?;
+    let (major, minor) = (rustix::fs::major(found.dev()), rustix::fs::minor(found.dev()));
+    let place = format!("{major:02x}:{minor:02x}:{}", found.ino());
+    fs::read_to_string("/proc/locks").ok()?.lines().find_map(|line| holder_in(line, &place))
 }
 
 /// Returns the process of a line of `/proc/locks`, such as `1: FLOCK  ADVISORY  WRITE 702 fe:01:1311 0 EOF`, if it
-/// holds the whole file with this inode.
-fn holder_in(line: &str, inode: u64) -> Option<u32> {
+/// holds the whole file at this place: the device and the inode.
+fn holder_in(line: &str, place: &str) -> Option<u32> {
     let mut words = line.split_whitespace().skip(1);
     let (kind, pid) = (words.next()?, words.nth(2)?);
-    let place = words.next()?.rsplit(':').next()?;
-    (kind == "FLOCK" && place.parse() == Ok(inode)).then(|| pid.parse().ok()).flatten()
+    (kind == "FLOCK" && words.next()? == place).then(|| pid.parse().ok()).flatten()
+}
+
+/// Returns the ID of the user of a process, as Linux tells it.
+fn owner(pid: u32) -> Option<u32> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    let ids = status.lines().find_map(|line| line.strip_prefix("Uid:"))?;
+    ids.split_whitespace().next()?.parse().ok()
 }
 
 // Constants of the system that fit into the type of its own structure. Linux and macOS declare them with
@@ -303,18 +318,18 @@ mod tests {
     #[test]
     fn the_holder_of_a_turn_is_known() {
         let line = "12: FLOCK  ADVISORY  WRITE 702 fe:01:131 0 EOF";
-        assert_eq!(holder_in(line, 131), Some(702));
-        assert_eq!(holder_in(line, 31), None);
-        assert_eq!(holder_in(&line.replace("FLOCK", "POSIX"), 131), None);
-        assert_eq!(holder_in("12: -> FLOCK  ADVISORY  WRITE 703 fe:01:131 0 EOF", 131), None);
-        assert_eq!(holder_in("", 131), None);
+        assert_eq!(holder_in(line, "fe:01:131"), Some(702));
+        assert_eq!(holder_in(line, "fe:02:131"), None);
+        assert_eq!(holder_in(&line.replace("FLOCK", "POSIX"), "fe:01:131"), None);
+        let waits = "12: -> FLOCK  ADVISORY  WRITE 703 fe:01:131 0 EOF";
+        assert_eq!(holder_in(waits, "fe:01:131"), None);
+        assert_eq!(holder_in("", "fe:01:131"), None);
         let folder = tempfile::tempdir().unwrap();
         let turn = open_lock(&folder.path().join(TURN)).unwrap();
         assert_eq!(holder(&turn), None);
         assert!(try_lock(&turn).unwrap());
-        if Path::new("/proc/locks").exists() {
-            assert_eq!(holder(&turn), Some(std::process::id()));
-        }
+        // Some file systems have another device there.
+        assert!([None, Some(std::process::id())].contains(&holder(&turn)));
     }
 
     #[test]
@@ -323,7 +338,8 @@ mod tests {
         let theirs = Other { pid: Some(7), user: Some(1_001) };
         assert_eq!(mine.to_string(), "loadgen (pid 7)");
         assert_eq!(theirs.to_string(), "loadgen (pid 7, of the user with the ID 1001)");
-        assert_eq!(Other::of(Some(std::process::id())).user, None);
+        assert!(Other::of(Some(std::process::id())).is_own());
+        assert!(!theirs.is_own() && !Other::of(None).is_own());
     }
 
     #[test]

@@ -91,14 +91,15 @@ async fn guard(options: &GuardOptions) -> io::Result<u8> {
     let mut service = Tree { main: start(&options.argv, options)?, ended: None, ending: None };
 
     let mut told = false;
+    let mut look = tokio::time::interval(LOOK_AT_LOG);
     let mut log = rustix::io::dup(io::stdout()).map(|log| LogBound::new(log.into())).ok();
     while !told && service.reap()? && service.ended.is_none() {
         tokio::select! {
             _ = children.recv() => {}
             _ = &mut closed => told = true,
-            () = tokio::time::sleep(LOOK_AT_LOG), if log.is_some() => {
+            _ = look.tick() => {
                 // A log that cannot be bounded is left as it is.
-                log = log.take().and_then(|mut log| log.look().is_ok().then_some(log));
+                let _ = log.as_mut().map(LogBound::look);
             }
         }
     }

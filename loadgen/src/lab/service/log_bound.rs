@@ -45,9 +45,10 @@ impl LogBound {
             return Ok(());
         }
         let length = self.log.metadata()?.len();
-        let end = length - (length - self.dropped_to).min(END);
+        let end = length - length.saturating_sub(self.dropped_to).min(END);
         let mut rest = Vec::new();
-        write!(rest, "\n[loadgen dropped {} bytes of this log here]\n", end - BEGINNING)?;
+        let dropped = end.saturating_sub(BEGINNING);
+        write!(rest, "\n[loadgen dropped {dropped} bytes of this log here]\n")?;
         let at = rest.len();
         // At most `END`.
         rest.resize(at + (length - end) as usize, 0);

@@ -17,7 +17,7 @@ use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
 use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
-use rustix::process::{Signal, getpgrp, getpid, kill_process};
+use rustix::process::{Signal, getpgid, getpgrp, getpid, getppid, getsid, kill_process};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
     tcgetwinsize, tcsetattr,
@@ -69,6 +69,7 @@ impl Screen {
             return None;
         }
         take().ok()?;
+        RESTS.store(false, Ordering::Relaxed);
         rest_on_signal();
         let (end, ended) = mpsc::channel();
         let show = move || drop(show(known, &ended));
@@ -188,28 +189,46 @@ fn rest_on_signal() {
     });
 }
 
-/// Suspends this process until a signal (SIGCONT) resumes it.
+/// Suspends this process until a signal (SIGCONT) resumes it. Does nothing without a shell that could resume it: as the
+/// system does with SIGTSTP, which this process handles.
 fn suspend() {
+    if !can_be_resumed() {
+        return;
+    }
     let _ = kill_process(getpid(), Signal::STOP);
     // The signal may reach another thread first, and stop this one a moment later.
     thread::sleep(FRAME / 4);
 }
 
+/// Whether the parent of this process is a shell with job control: in the same session, and in another process group.
+fn can_be_resumed() -> bool {
+    let Some(parent) = getppid() else { return false };
+    let is_of_session = getsid(Some(parent)).is_ok_and(|session| Ok(session) == getsid(None));
+    is_of_session && getpgid(Some(parent)).is_ok_and(|group| group != getpgrp())
+}
+
 /// Gives the terminal back, suspends this process, and takes the terminal again when the process is resumed in the
-/// foreground.
-fn rest(out: &mut impl Write) -> io::Result<()> {
-    let Some(before) = taken().as_ref().map(|before| before.modes.clone()) else { return Ok(()) };
+/// foreground. Returns whether the view goes on: not if `ended` reports its end.
+fn rest(out: &mut impl Write, ended: &mpsc::Receiver<()>) -> io::Result<bool> {
+    if !can_be_resumed() {
+        return Ok(true);
+    }
+    let Some(before) = taken().as_ref().map(|before| before.modes.clone()) else {
+        return Ok(false);
+    };
     set_modes(&before);
     execute!(out, LeaveAlternateScreen, Show)?;
     suspend();
-    while !is_in_front() && is_open() {
-        thread::sleep(FRAME);
+    while !is_in_front() {
+        if ended.recv_timeout(FRAME) != Err(mpsc::RecvTimeoutError::Timeout) {
+            return Ok(false);
+        }
     }
     if is_open() {
         set_modes(&with_single_keys(&before));
         execute!(out, EnterAlternateScreen, Hide)?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Restores the terminal. Does nothing if the terminal is restored already, or is being restored.
@@ -252,7 +271,9 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
         let (now, size) = (Instant::now(), terminal.size()?);
         let is_old = |(then, before): (Instant, _)| before != size || now - then >= SECOND;
         if RESTS.swap(false, Ordering::Relaxed) {
-            rest(terminal.backend_mut())?;
+            if !rest(terminal.backend_mut(), ended)? {
+                break;
+            }
             // One that has drawn nothing draws everything.
             terminal = on_terminal()?;
             drawn = None;

@@ -227,7 +227,12 @@ impl Exchange<'_, '_> {
     fn send(&mut self, context: &mut Context<'_>) {
         while self.sending == Sending::Writes {
             let sent = self.request.poll_send(&mut self.stream, context);
-            self.has_sent |= matches!(sent, Poll::Ready(Ok(())));
+            // TLS may have sent a part before it failed.
+            self.has_sent |= match sent {
+                Poll::Ready(Ok(())) => true,
+                Poll::Ready(Err(_)) => matches!(self.stream, Stream::Tls(_)),
+                Poll::Pending => false,
+            };
             self.sending = match sent {
                 Poll::Ready(Ok(())) if self.request.is_empty() => Sending::Flushes,
                 Poll::Ready(Ok(())) => Sending::Writes,

@@ -136,6 +136,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        self.resend.begin();
         if let Some(all) = &self.shared.sockets
             && let Some(outgoing) = all.get(index)
         {
@@ -183,7 +184,6 @@ impl<'a> Link<'a> {
             Action::Connect => return Box::pin(self.upgrade(step)).await,
             _ => return Box::pin(self.converse(step)).await,
         }
-        self.resend.begin();
         let came = loop {
             match self.send(step).await {
                 Ok(came) => break came,

@@ -84,12 +84,12 @@ pub(super) fn breach<T>(what: &'static str) -> Result<T, Breach> {
     Err(Breach::of_protocol(what))
 }
 
-/// The server ends one stream.
-pub(super) fn reset(code: Code) -> Failure {
+/// The server ends one stream. `refused` is what is known of its work if it says that it has not processed the request.
+pub(super) fn reset(code: Code, refused: Work) -> Failure {
     let failure = Failure::new(ErrorKind::Reset, format!("the server sent RST_STREAM: {code}"));
     match code {
-        // The server promises that it has not processed the request (RFC 9113, section 8.7).
-        Code::REFUSED_STREAM => failure.with(Work::None),
+        // RFC 9113, section 8.7.
+        Code::REFUSED_STREAM => failure.with(refused),
         _ => failure,
     }
 }

@@ -73,6 +73,7 @@ impl<'a> Link<'a> {
     }
 
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        self.resend.begin();
         self.index = index;
         self.shared.messages[index].render(data, &mut self.request)
     }
@@ -113,7 +114,6 @@ impl<'a> Link<'a> {
     }
 
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        self.resend.begin();
         let came = loop {
             match self.send(step).await {
                 Ok(came) => break came,

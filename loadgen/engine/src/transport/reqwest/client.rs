@@ -11,6 +11,7 @@ use rustls::client::Resumption;
 use tokio::net::lookup_host;
 
 use super::counted::{Counted, Opened};
+use super::hops::Hops;
 use crate::transport::USER_AGENT;
 use crate::transport::addresses::Addresses;
 use crate::transport::tls;
@@ -52,7 +53,12 @@ impl Clients {
 
     /// Builds a user's client, without a connection. Ignores proxies from the environment, so that
     /// the named server is measured.
-    pub(super) fn client(&self, user: u32, opened: Opened) -> Result<Client, reqwest::Error> {
+    pub(super) fn client(
+        &self,
+        user: u32,
+        opened: Opened,
+        hops: Hops,
+    ) -> Result<Client, reqwest::Error> {
         let Self { http, is_tls, tls, addresses } = self;
         let mut tls = tls.clone();
         tls.resumption = match http.tls.resumes {
@@ -63,7 +69,7 @@ impl Clients {
             .user_agent(USER_AGENT)
             .redirect(match http.redirects {
                 0 => redirect::Policy::none(),
-                most => redirect::Policy::limited(most as usize),
+                most => hops.policy(most),
             })
             .retry(reqwest::retry::never())
             .no_proxy()
@@ -136,7 +142,8 @@ mod tests {
     use super::*;
 
     fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
-        Clients::new(http.clone(), base_url, None).unwrap().client(0, Opened::default())
+        let clients = Clients::new(http.clone(), base_url, None).unwrap();
+        clients.client(0, Opened::default(), Hops::default())
     }
 
     /// Starts a server that speaks HTTP/1.1 and HTTP/2. `/redirect/3` redirects to `/redirect/2`
@@ -201,7 +208,8 @@ mod tests {
     async fn users_keep_their_own_cookies() {
         let url = server().await;
         let clients = Clients::new(Http { cookies: true, ..Http::default() }, &url, None).unwrap();
-        let [anna, bert] = [0, 1].map(|user| clients.client(user, Opened::default()).unwrap());
+        let client = |user| clients.client(user, Opened::default(), Hops::default()).unwrap();
+        let [anna, bert] = [0, 1].map(client);
         tokio::join!(text(&anna, &url, "/give/anna"), text(&bert, &url, "/give/bert"));
         assert_eq!(text(&anna, &url, "/cookies").await, "user=anna");
         assert_eq!(text(&bert, &url, "/cookies").await, "user=bert");

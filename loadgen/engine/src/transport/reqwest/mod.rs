@@ -2,6 +2,7 @@
 
 mod client;
 mod counted;
+mod hops;
 
 use std::error::Error;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use url::Url;
 
 use self::client::Clients;
 use self::counted::Opened;
+use self::hops::Hops;
 use super::addresses::Addresses;
 use super::connections::Tally;
 use super::failure::{Failure, PROXY, REDIRECTED, Work};
@@ -45,7 +47,7 @@ impl Reqwest {
         let addresses = Addresses::of(&url).filter(|_| http.proxy.is_none()).map(Arc::new);
         let clients = Clients::new(http, &plan.base_url, addresses.clone())?;
         // Reports an invalid proxy before anything is sent.
-        clients.client(0, Opened::default()).map_err(|e| root(&e))?;
+        clients.client(0, Opened::default(), Hops::default()).map_err(|e| root(&e))?;
         let (base_url, steps) = (plan.base_url.clone(), plan.scenario.steps.clone());
         Ok(Self { clients, addresses, tally: Arc::default(), base_url, steps })
     }
@@ -56,24 +58,6 @@ impl Reqwest {
         if let Some(addresses) = &self.addresses {
             let _ = addresses.find().await;
         }
-    }
-
-    /// Names the host that could not be reached, if it is not the server.
-    fn named(&self, failure: Failure, error: &reqwest::Error) -> Failure {
-        if failure.kind != ErrorKind::Connect {
-            return failure;
-        }
-        let host = |url: &Url| Some((url.host_str()?.to_owned(), url.port_or_known_default()?));
-        let place = |(host, port): (String, u16)| format!("{host}:{port}");
-        let proxy = self.clients.proxy().and_then(|proxy| host(&Url::parse(proxy).ok()?));
-        let server = Url::parse(&self.base_url).ok().as_ref().and_then(host);
-        let other = error.url().and_then(host).filter(|other| Some(other) != server.as_ref());
-        let message = match (proxy, other) {
-            (Some(proxy), _) => format!("{PROXY}{}: {}", place(proxy), failure.message),
-            (None, Some(other)) => format!("{}, {REDIRECTED}: {}", place(other), failure.message),
-            (None, None) => return failure,
-        };
-        Failure::new(ErrorKind::Connect, message)
     }
 
     /// Returns the counts of the connections opened so far.
@@ -94,6 +78,7 @@ pub struct Link<'a> {
     user: Number,
     client: Option<Client>,
     opened: Opened,
+    hops: Hops,
     /// Number of opened connections over which an answer has come.
     answered: u64,
     request: Request,
@@ -125,6 +110,7 @@ impl<'a> Link<'a> {
             user,
             client: None,
             opened: Opened::new(shared.tally.clone()),
+            hops: Hops::default(),
             answered: 0,
             request: Request::default(),
             resend: Resend::new(shared.clients.resends()),
@@ -140,6 +126,7 @@ impl<'a> Link<'a> {
     /// Renders the next request. Also creates the user's client at the first call, so that the time
     /// measured for the server does not include this work.
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+        self.resend.begin();
         if self.client.is_none() {
             // On an error, the exchange tries again and reports why.
             self.client = self.new_client().ok();
@@ -148,7 +135,7 @@ impl<'a> Link<'a> {
     }
 
     fn new_client(&self) -> Result<Client, reqwest::Error> {
-        self.shared.clients.client(self.user.global, self.opened.clone())
+        self.shared.clients.client(self.user.global, self.opened.clone(), self.hops.clone())
     }
 
     pub fn keep_samples(&mut self) {
@@ -167,6 +154,23 @@ impl<'a> Link<'a> {
         self.meter.as_ref().map(|meter| meter.times())
     }
 
+    /// Names the host that could not be reached, if it is not the server.
+    fn named(&self, failure: Failure) -> Failure {
+        if failure.kind != ErrorKind::Connect {
+            return failure;
+        }
+        let Reqwest { clients, base_url, .. } = self.shared;
+        let proxy = clients.proxy().and_then(|proxy| place(&Url::parse(proxy).ok()?));
+        let server = Url::parse(base_url).ok().as_ref().and_then(place);
+        let other = self.hops.last().as_ref().and_then(place);
+        let message = match (proxy, other.filter(|other| Some(other) != server.as_ref())) {
+            (Some(proxy), _) => format!("{PROXY}{proxy}: {}", failure.message),
+            (None, Some(other)) => format!("{other}, {REDIRECTED}: {}", failure.message),
+            (None, None) => return failure,
+        };
+        Failure::new(ErrorKind::Connect, message)
+    }
+
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
         self.received = 0;
         self.headed = None;
@@ -174,7 +178,6 @@ impl<'a> Link<'a> {
         if step.expect.stream.is_some() {
             Meter::begin(&mut self.meter);
         }
-        self.resend.begin();
         let mut response = loop {
             match self.send(step).await {
                 Ok(response) => break response,
@@ -215,6 +218,7 @@ impl<'a> Link<'a> {
 
     /// Sends the request that was rendered last, and reads the head of the response.
     async fn send(&mut self, step: &Step) -> Result<Response, Failure> {
+        self.hops.clear();
         let opened = self.opened.count();
         let client = match &self.client {
             Some(client) => client,
@@ -233,9 +237,11 @@ impl<'a> Link<'a> {
         // A connection that was opened for this request has carried no other.
         let is_used = |this: &Self| opened > 0 && this.opened.count() == opened;
         builder.send().await.map_err(|error| {
-            let failure = self.shared.named(failure(&error), &error);
+            let failure = self.named(failure(&error));
             match work(&error) {
                 Work::Unanswered if !is_used(self) => failure,
+                // The server may have answered with a redirect, and the next request was refused.
+                _ if self.hops.has_moved() && !step.method.is_idempotent() => failure,
                 work => failure.with(work),
             }
         })
@@ -266,6 +272,11 @@ impl Request {
         }
         Ok(())
     }
+}
+
+/// The host and the port of a URL.
+fn place(url: &Url) -> Option<String> {
+    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }
 
 /// The name of an HTTP version.

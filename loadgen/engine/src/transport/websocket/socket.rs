@@ -32,7 +32,11 @@ const BUFFER: usize = 4 << 10;
 const WRITTEN: usize = 16 << 10;
 
 /// Most bytes that wait to be sent: the longest message that a step sends, with its frame, and answers to pings.
-const MOST_WRITTEN: usize = LONGEST + WRITTEN;
+const MOST_WRITTEN: usize = LONGEST + MOST_OWED + WRITTEN;
+
+/// Number of bytes of answers to pings that may wait before nothing more is read, and the longest head of a frame.
+const MOST_OWED: usize = 64 << 10;
+const FRAME: usize = 14;
 
 /// An open WebSocket.
 pub struct Socket {
@@ -42,8 +46,8 @@ pub struct Socket {
     waiting_bytes: usize,
     /// Whether all that was written is sent.
     is_flushed: bool,
-    /// Whether the answer to a ping may not be sent yet.
-    owes_answer: bool,
+    /// Number of bytes of answers to pings that may not be sent yet.
+    owed: usize,
     /// Whether a close frame was sent.
     is_closing: bool,
     /// The end of the WebSocket, after which nothing comes.
@@ -85,27 +89,27 @@ impl Socket {
             inbox: VecDeque::new(),
             waiting_bytes: 0,
             is_flushed: true,
-            owes_answer: false,
+            owed: 0,
             is_closing: false,
             end: None,
         }
     }
 
-    /// Reads all that has come, answers pings, and notices the end. Keeps messages if `keeps`. Reads nothing while
-    /// the answer to a ping waits: a server that sends pings and reads no answers could fill the memory with them.
+    /// Reads all that has come, answers pings, and notices the end. Keeps messages if `keeps`. Reads nothing while many
+    /// answers to pings wait: a server that sends pings and reads no answers could fill the memory with them.
     pub fn poll_read(&mut self, keeps: bool, context: &mut Context<'_>) {
         while self.end.is_none() {
-            if self.owes_answer {
-                self.owes_answer = Pin::new(&mut self.stream).poll_flush(context).is_pending();
+            if self.owed > 0 && Pin::new(&mut self.stream).poll_flush(context).is_ready() {
+                self.owed = 0;
             }
-            if self.owes_answer {
+            if self.owed > MOST_OWED {
                 return;
             }
             let Poll::Ready(read) = Pin::new(&mut self.stream).poll_next(context) else { return };
             match read {
                 Some(Ok(Message::Text(text))) if keeps => self.keep(text.into()),
                 Some(Ok(Message::Binary(bytes))) if keeps => self.keep(bytes),
-                Some(Ok(Message::Ping(_))) => self.owes_answer = true,
+                Some(Ok(Message::Ping(payload))) => self.owed += FRAME + payload.len(),
                 Some(Ok(Message::Close(frame))) => {
                     // tungstenite replaces codes that no server may send by one of its own.
                     let sent = self.stream.get_ref().last_close();

@@ -141,8 +141,7 @@ fn http_table() -> Schema {
         (
             "resend",
             boolean(
-                "Whether a request that the server did not process is sent again, over another connection, as \
-                 browsers do.",
+                "Whether a request that the server did not process is sent again, as browsers do.",
             )
             .or(true),
         ),

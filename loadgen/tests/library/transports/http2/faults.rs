@@ -82,7 +82,7 @@ async fn goaway_fails_requests_that_the_server_does_not_process_a_second_time_ei
         peer.outlast()
     };
     let said = "the server sent GOAWAY: NO_ERROR";
-    assert_eq!(fails_each(ErrorKind::Reset, said, 2, in_the_middle).await, 6);
+    assert_eq!(fails(ErrorKind::Reset, said, in_the_middle).await, 3);
 }
 
 /// Returns the outcome of POSTs and then of GETs of six users of two connections, of which each carries ten requests:
@@ -358,4 +358,15 @@ async fn a_response_before_the_end_of_the_body_is_accepted() {
     let came = run(&server.url(), "version = \"2\"", "users = 1, iterations = 3", &step).await;
     assert_eq!((came.errors(), came.counts.bytes), (vec![(ErrorKind::Status, 3)], 6));
     assert_eq!(server.connections(), 1);
+}
+
+/// A response that has begun proves that the server has processed the request, whatever it says later.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_whose_response_has_begun_is_not_sent_again() {
+    let refused = |peer: &mut Peer, id| {
+        peer.send_headers(id, OK, &[], 0)?;
+        peer.reset(id, REFUSED_STREAM)
+    };
+    let said = "the server sent RST_STREAM: REFUSED_STREAM";
+    assert_eq!(fails(ErrorKind::Reset, said, refused).await, 1);
 }

@@ -2,7 +2,7 @@
 //! (RFC 9112, section 6.3).
 //!
 //! If the RFC leaves a choice, the parser follows hyper, so that both transports read
-//! a server's answers alike.
+//! a server's answers alike; only the number of headers is not limited here.
 
 use std::borrow::Cow;
 use std::cell::RefCell;

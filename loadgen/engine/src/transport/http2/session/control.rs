@@ -1,7 +1,6 @@
 //! Understands the frames that control a connection.
 
 use super::{Piece, Session, Sink};
-use crate::transport::failure::Work;
 use crate::transport::http2::code::{self, Breach, Code, breach};
 use crate::transport::http2::frame::{self, FrameHead, LARGEST_WINDOW, flag, kind, setting};
 
@@ -86,8 +85,8 @@ impl Session {
             return Err(frame::BAD_LENGTH);
         };
         let failure = code::going_away(Code(code), &payload[8..]);
-        for token in self.streams.end_after(last & (u32::MAX >> 1)) {
-            sink.take(token, Piece::End(Err(failure.clone().with(Work::None))));
+        for (token, work) in self.streams.end_after(last & (u32::MAX >> 1)) {
+            sink.take(token, Piece::End(Err(failure.clone().with(work))));
         }
         self.going_away = Some(failure);
         Ok(())

@@ -170,6 +170,7 @@ impl Session {
         self.streams.open.push_back(Stream {
             token,
             id,
+            has_begun: false,
             has_head: false,
             announced,
             send_window,

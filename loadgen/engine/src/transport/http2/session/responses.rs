@@ -177,6 +177,7 @@ impl Session {
         sink: &mut impl Sink,
     ) -> Result<(), checks::Wrong> {
         let stream = &mut self.streams.open[index];
+        stream.has_begun = true;
         if stream.has_head {
             if !is_last {
                 return Err("a second header section inside a response");
@@ -219,7 +220,8 @@ impl Session {
         if let Some(index) = self.streams.find_id(head.stream)
             && let Some(stream) = self.streams.remove(index)
         {
-            sink.take(stream.token, Piece::End(Err(code::reset(Code(code)))));
+            let failure = code::reset(Code(code), stream.refused());
+            sink.take(stream.token, Piece::End(Err(failure)));
             self.admit();
         }
         Ok(())

@@ -39,6 +39,8 @@ pub(super) struct Stream {
     pub(super) token: Token,
     /// Number of the stream.
     pub(super) id: u32,
+    /// Whether anything of a response has come, also of an interim one.
+    pub(super) has_begun: bool,
     /// Whether the head of the response has come.
     pub(super) has_head: bool,
     /// Length of the body, as the method and the head of the response announce it.
@@ -128,21 +130,22 @@ impl Streams {
     }
 
     /// Removes the requests that the server does not answer, if `last` is the last stream that it does. Returns
-    /// their tokens.
-    pub(super) fn end_after(&mut self, last: u32) -> Vec<Token> {
+    /// their tokens, and what is known of the server's work.
+    pub(super) fn end_after(&mut self, last: u32) -> Vec<(Token, Work)> {
         self.last = Some(last);
         let first = self.open.partition_point(|stream| stream.id <= last);
         let unseen = self.open.split_off(first);
         self.sending -= unseen.iter().filter(|stream| !stream.body.is_empty()).count();
-        let waiting = self.waiting.drain(..).map(|waiting| waiting.token);
-        unseen.into_iter().map(|stream| stream.token).chain(waiting).collect()
+        let waiting = self.waiting.drain(..).map(|waiting| (waiting.token, Work::None));
+        let unseen = unseen.into_iter().map(|stream| (stream.token, stream.refused()));
+        unseen.chain(waiting).collect()
     }
 
     /// Removes all requests, because the connection has ended. Returns their tokens, and what is known of the
     /// server's work.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = (Token, Work)> + use<> {
         let Self { open, waiting, .. } = std::mem::take(self);
-        let open = open.into_iter().map(|stream| match stream.has_head {
+        let open = open.into_iter().map(|stream| match stream.has_begun {
             true => (stream.token, Work::Possible),
             false => (stream.token, Work::Unanswered),
         });
@@ -151,6 +154,11 @@ impl Streams {
 }
 
 impl Stream {
+    /// What is known of the server's work if it says that it has not processed the request.
+    pub(super) fn refused(&self) -> Work {
+        if self.has_begun { Work::Possible } else { Work::None }
+    }
+
     /// Counts the part of the body that comes next.
     pub(super) fn expect(&mut self, length: usize) -> Result<(), Breach> {
         let length = length as u64;
