@@ -126,16 +126,16 @@ fn encoded(piece: &Piece) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
     use crate::{parse, parse_to_run};
 
-    const TEXT: &str = r#"[[step]]
+    pub const TEXT: &str = r#"[[step]]
 post = "/{{ env PLACE }}"
 headers = { authorization = "Bearer {{ env TOKEN }}" }
 body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } }"#;
 
-    fn environment(name: &str) -> Option<String> {
+    pub fn environment(name: &str) -> Option<String> {
         match name {
             "TOKEN" => Some("to\"ken-1234".to_owned()),
             "PLACE" => Some("a/b c".to_owned()),
@@ -143,11 +143,11 @@ body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } 
         }
     }
 
-    fn scenario() -> Scenario {
+    pub fn scenario() -> Scenario {
         parse_to_run("test", "test.toml", TEXT, &environment).unwrap()
     }
 
-    fn sent(template: &Template) -> Option<String> {
+    pub fn sent(template: &Template) -> Option<String> {
         let mut out = String::new();
         template.render(&mut Data::new(1, 1), &mut out).ok().map(|()| out)
     }

@@ -1,11 +1,11 @@
 //! Reads a CSV file (RFC 4180) whose first line names the columns.
 
-use std::fs::File;
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use csv::{ReaderBuilder, StringRecord};
 
+use crate::bounded::read_at_most;
 use crate::rows::{Order, Rows};
 
 /// Largest size of a CSV file, in MiB. The size is limited because each worker holds rows in
@@ -27,21 +27,18 @@ pub(super) fn read(name: &str, folder: &Path, file: &str, order: Order) -> Resul
 
 fn text(path: &Path, file: &str) -> Result<String, Unusable> {
     let unusable = |message, help| Unusable { message, help };
-    let unreadable = |error| {
-        let help = "the path is relative to the folder of the scenario file";
-        unusable(format!("cannot read {file}: {error}"), help)
-    };
-    let open = File::open(path).map_err(unreadable)?;
-    let size = open.metadata().map_err(unreadable)?.len();
-    let mut bytes = Vec::new();
-    // A device has no size.
-    open.take((LARGEST << 20) + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > LARGEST << 20 {
-        let size = size.max(bytes.len() as u64).div_ceil(1 << 20);
-        let message = format!("{file} has {size} MiB, but the limit is {LARGEST} MiB");
-        let help = "each worker receives rows: keep only the columns that the scenario needs";
-        return Err(unusable(message, help));
-    }
+    let bytes = read_at_most(LARGEST << 20, path).map_err(|error| match error.kind() {
+        ErrorKind::FileTooLarge => {
+            let size = path.metadata().map_or(LARGEST + 1, |file| file.len().div_ceil(1 << 20));
+            let message = format!("{file} has {size} MiB, but the limit is {LARGEST} MiB");
+            let help = "each worker receives rows: keep only the columns that the scenario needs";
+            unusable(message, help)
+        }
+        _ => {
+            let help = "the path is relative to the folder of the scenario file";
+            unusable(format!("cannot read {file}: {error}"), help)
+        }
+    })?;
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
         let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();

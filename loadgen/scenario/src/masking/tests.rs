@@ -6,29 +6,8 @@ use proptest::prelude::*;
 use super::fuzzing::mask_foreign;
 use super::*;
 use crate::data::Data;
+use crate::environment::tests::{TEXT, environment, scenario, sent};
 use crate::{parse, parse_to_run};
-
-const TEXT: &str = r#"[[step]]
-post = "/{{ env PLACE }}"
-headers = { authorization = "Bearer {{ env TOKEN }}" }
-body = { repeat = 2, json = { key = "{{ env TOKEN }}", at = "{{ env PLACE }}" } }"#;
-
-fn environment(name: &str) -> Option<String> {
-    match name {
-        "TOKEN" => Some("to\"ken-1234".to_owned()),
-        "PLACE" => Some("a/b c".to_owned()),
-        _ => None,
-    }
-}
-
-fn scenario() -> Scenario {
-    parse_to_run("test", "test.toml", TEXT, &environment).unwrap()
-}
-
-fn sent(template: &Template) -> Option<String> {
-    let mut out = String::new();
-    template.render(&mut Data::new(1, 1), &mut out).ok().map(|()| out)
-}
 
 #[test]
 fn credentials_of_each_user_are_hidden_in_any_text() {

@@ -5,12 +5,13 @@
 pub mod fuzzing;
 mod head;
 mod piece;
+mod trailers;
 
 use std::borrow::Cow;
 use std::mem;
 use std::ops::Range;
 
-use httparse::{EMPTY_HEADER, Header, Status};
+use httparse::Status;
 
 use self::head::Framing;
 pub use self::head::read as read_head;
@@ -24,10 +25,6 @@ const LONGEST_HEAD: usize = (8 << 10) + 100 * (4 << 10);
 /// Maximum length of a chunk size line, and of all trailers
 /// together, in bytes; hyper has the same limits.
 const LONGEST_LINE: usize = 16 << 10;
-
-/// Number of trailers for which there is room on the stack, and the most that fit into their longest form.
-const USUAL_TRAILERS: usize = 100;
-const MOST_TRAILERS: usize = LONGEST_LINE / "a:\r\n".len();
 
 /// Reads the responses on one connection, one after another.
 #[derive(Debug, Default)]
@@ -329,11 +326,7 @@ impl Reader {
                 _ => Err(malformed("a chunk is longer than its size")),
             },
             _ => {
-                let mut parsed = read_trailers(rest, &mut [EMPTY_HEADER; USUAL_TRAILERS]);
-                if let Err(httparse::Error::TooManyHeaders) = parsed {
-                    parsed = read_trailers(rest, &mut vec![EMPTY_HEADER; MOST_TRAILERS]);
-                }
-                match parsed {
+                match trailers::length(rest) {
                     Ok(Some(length)) => {
                         self.state = State::Done;
                         Ok(Some(length))
@@ -389,17 +382,6 @@ impl Reader {
         }
         Ok(())
     }
-}
-
-/// Reads trailers into the room for them. Returns their length; `None` if they are incomplete.
-fn read_trailers<'b>(
-    rest: &'b [u8],
-    trailers: &mut [Header<'b>],
-) -> Result<Option<usize>, httparse::Error> {
-    Ok(match httparse::parse_headers(rest, trailers)? {
-        Status::Complete((length, _)) => Some(length),
-        Status::Partial => None,
-    })
 }
 
 /// A response that is incomplete when its connection ends.
