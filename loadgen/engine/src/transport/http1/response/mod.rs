@@ -325,16 +325,14 @@ impl Reader {
                 [b'\r'] => Ok(None),
                 _ => Err(malformed("a chunk is longer than its size")),
             },
-            _ => {
-                match trailers::length(rest) {
-                    Ok(Some(length)) => {
-                        self.state = State::Done;
-                        Ok(Some(length))
-                    }
-                    Ok(None) => Ok(None),
-                    Err(_) => Err(malformed("the trailers of the response are malformed")),
+            _ => match trailers::length(rest) {
+                Ok(Some(length)) => {
+                    self.state = State::Done;
+                    Ok(Some(length))
                 }
-            }
+                Ok(None) => Ok(None),
+                Err(_) => Err(malformed("the trailers of the response are malformed")),
+            },
         }
     }
 
