@@ -109,6 +109,7 @@ mod tests {
             base_url: base_url.to_owned(),
             warmup: Duration::ZERO,
             seed: 1,
+            known: Vec::new(),
             first_user: 0,
             share: Share::WHOLE,
         }

@@ -56,6 +56,8 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
             existing: Existing::default(),
             http: Http::default(),
             grpc: None,
+            once: Vec::new(),
+            finally: Vec::new(),
             load: Load {
                 model: Model::Closed,
                 users,
@@ -75,6 +77,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
         base_url: base_url.to_owned(),
         warmup: Duration::ZERO,
         seed: 1,
+        known: Vec::new(),
         first_user: 0,
         share: Share::WHOLE,
     }

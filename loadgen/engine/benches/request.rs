@@ -19,6 +19,7 @@ fn transport(step: &str) -> Transport {
         base_url: "http://127.0.0.1:8000".to_owned(),
         warmup: Duration::ZERO,
         seed: 1,
+        known: Vec::new(),
         first_user: 0,
         share: Share::WHOLE,
     })

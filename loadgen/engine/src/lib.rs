@@ -33,6 +33,7 @@ mod plan;
 mod reading_lag;
 mod results;
 mod round_end;
+mod round_steps;
 mod rows;
 mod scaling;
 mod senders;
@@ -56,6 +57,7 @@ pub use load_change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundContr
 pub use null_server::{NullAnswer, NullServer, WHICH};
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
+pub use round_steps::{set_up, tear_down};
 pub use single_process::{run_alone, run_both};
 pub use strain_monitor::StrainMonitor;
 #[cfg(any(test, fuzzing))]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use loadgen_scenario::{Order, Scenario, Sharing};
+use loadgen_scenario::{Data, Order, Scenario, Sharing};
 
 /// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -15,6 +15,9 @@ pub struct Plan {
     pub base_url: String,
     /// Time for which the round runs before anything counts.
     pub warmup: Duration,
+    /// Values that steps sent once for the round have captured, by name. Each user has them from its start on.
+    #[serde(default)]
+    pub known: Vec<(String, String)>,
     /// Seed of generated data: the sum of the run's seed and the round's number.
     pub seed: u64,
     /// Number of the first user, in generated data and rows; not 0 where another plan runs at the same
@@ -36,6 +39,16 @@ impl Plan {
             *rows = rows.dealt(share.rows(count, self.scenario.load.users));
         }
         part
+    }
+
+    /// Creates the data source of the user with this number, with the values that all users have.
+    #[must_use]
+    pub fn data(&self, user: u32) -> Data {
+        let mut data = Data::new(self.seed, user);
+        for (name, value) in &self.known {
+            data.capture(name, value.clone());
+        }
+        data
     }
 
     /// Returns the length of the ramp-up, over which users start. Zero if iterations end the round,

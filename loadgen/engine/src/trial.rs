@@ -1,5 +1,6 @@
 //! Sends each step once, in order, as one user would. These requests are not counted.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use super::plan::{Number, Plan};
 use super::rows::Supply;
 use super::transport::{Link, Transport};
 use loadgen_measure::ErrorKind;
-use loadgen_scenario::{Data, GrpcStatus, Secrets, Step};
+use loadgen_scenario::{Data, GrpcStatus, Scenario, Secrets, Step};
 
 /// Result of sending a step once. The values of environment variables are hidden in all fields
 /// except the headers and the body of `answer`.
@@ -69,26 +70,35 @@ pub async fn try_steps(
     plan: &Plan,
     mut show: impl FnMut(&Step, Tried) -> ControlFlow<()>,
 ) -> Result<(), String> {
-    let trial = Trial::new(plan)?;
-    let mut user = trial.user();
-    for (index, step) in plan.scenario.steps.iter().enumerate() {
-        if show(step, user.send(index).await).is_break() {
-            break;
+    let Scenario { once, steps, finally, .. } = &plan.scenario;
+    let mut plan = plan.clone();
+    for (iteration, steps) in (0..).zip([once, steps, finally]) {
+        let trial = Trial::of(&plan, steps)?;
+        let mut user = trial.user(iteration);
+        for (index, step) in steps.iter().enumerate() {
+            if show(step, user.send(index).await).is_break() {
+                return Ok(());
+            }
         }
+        // What users capture is theirs alone.
+        let known = if iteration == 0 { user.captured(steps) } else { continue };
+        drop(trial);
+        plan.known = known;
     }
     Ok(())
 }
 
 /// A plan whose steps are sent one by one.
 pub(super) struct Trial<'a> {
-    plan: &'a Plan,
+    plan: Cow<'a, Plan>,
     transport: Transport,
     secrets: Secrets,
 }
 
 /// The only user of a trial.
 pub(super) struct TrialUser<'a> {
-    trial: &'a Trial<'a>,
+    plan: &'a Plan,
+    secrets: &'a Secrets,
     link: Link<'a>,
     data: Data,
 }
@@ -97,18 +107,27 @@ impl<'a> Trial<'a> {
     /// Prepares the trial of a plan. Returns a sentence if the HTTP client could not be created.
     pub(super) fn new(plan: &'a Plan) -> Result<Self, String> {
         let secrets = Secrets::of(&plan.scenario);
-        Ok(Self { plan, transport: Transport::new(plan)?, secrets })
+        Ok(Self { transport: Transport::new(plan)?, plan: Cow::Borrowed(plan), secrets })
+    }
+
+    /// Prepares the trial of these steps, in place of those that users of the plan send.
+    pub(super) fn of(plan: &Plan, steps: &[Step]) -> Result<Self, String> {
+        let scenario = Scenario { steps: steps.to_vec(), ..plan.scenario.clone() };
+        let secrets = Secrets::of(&plan.scenario);
+        let plan = Plan { scenario, ..plan.clone() };
+        Ok(Self { transport: Transport::new(&plan)?, plan: Cow::Owned(plan), secrets })
     }
 
     /// Creates the user. The user has the number after that of the test's last user, and so sends
-    /// separate data.
-    pub(super) fn user(&self) -> TrialUser<'_> {
+    /// separate data: that of this iteration.
+    pub(super) fn user(&self, iteration: u64) -> TrialUser<'_> {
         let number = self.plan.scenario.load.users;
         let mut link = self.transport.link(Number { local: number, global: number });
         link.keep_samples();
-        let mut data = Data::new(self.plan.seed, number);
+        let mut data = self.plan.data(number);
+        data.set_iteration(iteration);
         Supply::new(self.plan.scenario.rows.clone(), number).take_for_verification(&mut data);
-        TrialUser { trial: self, link, data }
+        TrialUser { plan: &self.plan, secrets: &self.secrets, link, data }
     }
 }
 
@@ -116,7 +135,7 @@ impl TrialUser<'_> {
     /// Sends the step of this index, and compares the answer with the step's expectation. Leaves the
     /// step out if its condition does not hold.
     pub(super) async fn send(&mut self, index: usize) -> Tried {
-        let Trial { plan, secrets, .. } = self.trial;
+        let plan = self.plan;
         let step = &plan.scenario.steps[index];
         // Shows what will be sent: rendering is repeatable.
         let mut tried = Tried::shown(step, &plan.base_url, &mut self.data.clone());
@@ -124,8 +143,17 @@ impl TrialUser<'_> {
             Some(given) if !given.holds(&self.data) => tried.left_out = Some(given.to_string()),
             _ => tried.send(plan, index, &mut self.link, &mut self.data).await,
         }
-        tried.hide(secrets);
+        tried.hide(self.secrets);
         tried
+    }
+
+    /// Returns the values that these steps have captured so far, by name.
+    pub(super) fn captured(&self, steps: &[Step]) -> Vec<(String, String)> {
+        let captures = steps.iter().flat_map(|step| &step.captures);
+        let values = captures.filter_map(|capture| {
+            Some((capture.name.clone(), self.data.captured(&capture.name)?.to_owned()))
+        });
+        values.collect()
     }
 }
 

@@ -9,6 +9,7 @@ use super::plan::Plan;
 use super::transport::{PARTLY, PROXY, REDIRECTED};
 use super::trial::{Trial, TrialAnswer, Tried};
 use loadgen_measure::ErrorKind;
+use loadgen_scenario::Step;
 
 /// Difference between a server's answer and a step's expectation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -125,6 +126,19 @@ pub enum VerifyError {
     Client(String),
 }
 
+impl VerifyError {
+    /// Returns the error of a step that did not go as expected; `None` if it did. `fix` is the fix for a server that
+    /// answers.
+    pub(super) fn of(who: &str, step: &Step, tried: Tried, fix: &str) -> Option<Self> {
+        let Tried { request, answer, wrong, kind, .. } = tried;
+        let (expected, got) = wrong?;
+        let status = answer.map(|answer| answer.status);
+        let mismatch = Mismatch { step: step.name.clone(), request, expected, got, status, kind };
+        let help = mismatch.fix_of_silence().unwrap_or(fix).to_owned();
+        Some(Self::Mismatch { who: who.to_owned(), mismatch: Box::new(mismatch), help })
+    }
+}
+
 /// Responses that a verification demands of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Demand {
@@ -162,7 +176,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, VerifyError> {
     let mut verified = Verified::default();
     let trial = Trial::new(plan).map_err(VerifyError::Client)?;
-    let mut user = trial.user();
+    let mut user = trial.user(0);
     let mut left_out = false;
     for (index, step) in plan.scenario.steps.iter().enumerate() {
         let mut last = Tried::default();
@@ -181,31 +195,22 @@ pub async fn verify(plan: &Plan, who: &str, demand: Demand) -> Result<Verified, 
             }
         }
         let is_left_out = !step.verify || last.left_out.is_some();
-        let Tried { request, counters, answer, wrong, is_sent, kind, .. } = last;
         let is_excused = match demand {
             // The step may need a value of a step that was left out.
-            Demand::Expected => left_out && !is_sent,
-            Demand::Answer => answer.is_some() || !is_sent,
+            Demand::Expected => left_out && !last.is_sent,
+            Demand::Answer => last.answer.is_some() || !last.is_sent,
         };
         left_out |= is_left_out;
-        match wrong {
-            None if !is_left_out => {
-                verified.counters.push(counters);
-                verified.answers.push(answer);
-            }
-            Some((expected, got)) if !is_excused => {
-                let status = answer.map(|answer| answer.status);
-                let step = step.name.clone();
-                let mismatch = Mismatch { step, request, expected, got, status, kind };
-                let help = mismatch.fix_of_silence().unwrap_or(FIX).to_owned();
-                let (who, mismatch) = (who.to_owned(), Box::new(mismatch));
-                return Err(VerifyError::Mismatch { who, mismatch, help });
-            }
-            _ => {
-                verified.counters.push(Vec::new());
-                verified.answers.push(None);
-            }
+        if last.wrong.is_none() && !is_left_out {
+            verified.counters.push(last.counters);
+            verified.answers.push(last.answer);
+            continue;
         }
+        if let Some(error) = VerifyError::of(who, step, last, FIX).filter(|_| !is_excused) {
+            return Err(error);
+        }
+        verified.counters.push(Vec::new());
+        verified.answers.push(None);
     }
     Ok(verified)
 }

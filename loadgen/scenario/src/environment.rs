@@ -24,7 +24,7 @@ impl Scenario {
     }
 
     pub(super) fn environment(&self) -> impl Iterator<Item = (&str, Option<&Secret>)> {
-        self.steps.iter().flat_map(Step::templates).flat_map(Template::variables)
+        self.all_steps().flat_map(Step::templates).flat_map(Template::variables)
     }
 }
 

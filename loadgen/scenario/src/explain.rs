@@ -35,6 +35,9 @@ pub fn explain(scenario: &Scenario) -> String {
         let _ = writeln!(out, "  think time  {time}");
     }
     let _ = writeln!(out, "  transport   {}", explain_transport(&scenario.http));
+    for step in &scenario.once {
+        out += &explain_step("once", step, "");
+    }
     for step in &scenario.steps[scenario.start_steps()] {
         out += &explain_step("start", step, "");
     }
@@ -61,12 +64,15 @@ pub fn explain(scenario: &Scenario) -> String {
                     }
                     _ => String::new(),
                 };
-                out += &explain_step("step ", step, &share);
+                out += &explain_step("step", step, &share);
             }
         }
     }
     for step in &scenario.steps[scenario.stop_steps()] {
-        out += &explain_step("stop ", step, "");
+        out += &explain_step("stop", step, "");
+    }
+    for step in &scenario.finally {
+        out += &explain_step("finally", step, "");
     }
     for rows in &scenario.rows {
         let number = counted(rows.len() as u64, "row");
@@ -155,7 +161,7 @@ fn explain_choice(http: &Http) -> String {
 /// Formats a step: one line for the request and the expected response, more lines for headers and
 /// body. `when` and `share` are words to show in the first line.
 fn explain_step(when: &str, step: &Step, share: &str) -> String {
-    let mut text = format!("  {when}       {}: {}", step.name, step.request_line());
+    let mut text = format!("  {when:<11} {}: {}", step.name, step.request_line());
     let expect = &step.expect;
     let _ = match step.action {
         Action::Request | Action::Connect => write!(text, ", expects {}", expect.status),
@@ -199,6 +205,9 @@ fn explain_step(when: &str, step: &Step, share: &str) -> String {
     for capture in &step.captures {
         let optional = if capture.optional { " if there is one" } else { "" };
         let _ = write!(text, ", captures {}{optional}", capture.name);
+        if !capture.pick.is_first() {
+            let _ = write!(text, " ({})", capture.pick);
+        }
     }
     text.push_str(share);
     match step.repeat {

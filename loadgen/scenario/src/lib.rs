@@ -81,7 +81,7 @@ pub use masking::Secrets;
 pub use masking::fuzzing::mask_foreign;
 pub use method::Method;
 pub use metric::{Metric, Statistic, Timing, Used};
-pub use model::{Capture, Counter, Existing, OnError, Scenario, Source, Step, When};
+pub use model::{Capture, Counter, EACH, Existing, OnError, Pick, Scenario, Source, Step, When};
 pub use nearest::nearest;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;

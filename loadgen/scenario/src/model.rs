@@ -43,9 +43,16 @@ pub struct Scenario {
     pub load: Load,
     /// Rows of CSV files whose values users send.
     pub rows: Vec<Rows>,
-    /// All steps: those sent once at the user's start, those of each flow (at least one), and those
+    /// Steps that are sent once for a round, before all users begin. All users have the values that these
+    /// steps capture. Not among `steps`: no user sends them, and they are in no result.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub once: Vec<Step>,
+    /// All steps of users: those sent once at the user's start, those of each flow (at least one), and those
     /// sent once at the user's stop.
     pub steps: Vec<Step>,
+    /// Steps that are sent once for a round, after all users have ended, like those of `once`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finally: Vec<Step>,
     /// Flows among which iterations are divided, at least one, in the order of their steps.
     pub flows: Vec<Flow>,
     /// Time at which a user takes a flow.
@@ -59,6 +66,11 @@ pub struct Scenario {
 }
 
 impl Scenario {
+    /// Returns all steps, in the order of sending: also those that no user sends.
+    pub fn all_steps(&self) -> impl Iterator<Item = &Step> + Clone {
+        self.once.iter().chain(&self.steps).chain(&self.finally)
+    }
+
     /// Returns the indices of the steps that each user sends once, before its first iteration.
     #[must_use]
     pub fn start_steps(&self) -> Range<usize> {
@@ -123,17 +135,29 @@ pub enum OnError {
     Continue,
 }
 
-/// Time at which a user sends a step.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Time at which a step is sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum When {
-    /// Once, before the user's first iteration.
+    /// Once for a round, before all users begin.
+    Once,
+    /// Once for each user, before the user's first iteration.
     Start,
     /// In each iteration.
     #[default]
     Iteration,
-    /// Once, after the user's last iteration.
+    /// Once for each user, after the user's last iteration.
     Stop,
+    /// Once for a round, after all users have ended.
+    Finally,
+}
+
+impl When {
+    /// Returns whether users send the step. They do not send what is sent once for a round.
+    #[must_use]
+    pub fn is_of_users(self) -> bool {
+        !matches!(self, Self::Once | Self::Finally)
+    }
 }
 
 /// One request and its expected answer.
@@ -141,7 +165,7 @@ pub enum When {
 pub struct Step {
     /// Name of the step, unique within the scenario. Results are stored by this name.
     pub name: String,
-    /// Time at which a user sends the step: in each iteration, or once at the user's start or stop.
+    /// Time at which the step is sent.
     pub when: When,
     /// Action of the user: an HTTP request, a gRPC call, or a use of its WebSocket.
     pub action: Action,
@@ -243,8 +267,45 @@ pub struct Capture {
     pub name: String,
     /// Part of the response that the value is taken from.
     pub source: Source,
+    /// Which of several values counts.
+    #[serde(default, skip_serializing_if = "Pick::is_first")]
+    pub pick: Pick,
     /// Whether a response may lack the value. The user then has no value of this name.
     pub optional: bool,
+}
+
+/// Choice of one among the values that a [`Source`] finds in a response, in the order of the response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Pick {
+    /// The first value.
+    #[default]
+    First,
+    /// The value of this number, counted from 1.
+    Number(u32),
+    /// The last value.
+    Last,
+    /// Any value, all equally likely, drawn from the user's random data.
+    Random,
+}
+
+impl Pick {
+    /// Returns whether the first value counts, as it does unless the file says otherwise.
+    #[must_use]
+    pub fn is_first(&self) -> bool {
+        *self == Self::First
+    }
+}
+
+impl std::fmt::Display for Pick {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::First => f.write_str("the first match"),
+            Self::Number(number) => write!(f, "match {number}"),
+            Self::Last => f.write_str("the last match"),
+            Self::Random => f.write_str("a random match"),
+        }
+    }
 }
 
 /// Part of a response that a captured value is taken from. A response without the value is not an
@@ -252,12 +313,28 @@ pub struct Capture {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// JSON pointer (RFC 6901) into the body. The value is a string's content, or the JSON text of
-    /// any other type except `null`, which counts as missing.
+    /// JSON pointer (RFC 6901) into the body, in which a part [`EACH`] stands for each element of an array
+    /// and each member of an object. The value is a string's content, or the JSON text of any other type
+    /// except `null`, which counts as missing.
     Json(String),
     /// Name of a header, in lower case. The first header of this name counts.
     Header(String),
-    /// Regular expression for the body's text. The value is the first group of the first match, or
-    /// the whole match if the expression has no group.
+    /// Regular expression for the body's text. The value is the first group of a match, or the whole match
+    /// if the expression has no group.
     Regex(String),
+}
+
+/// Part of a captured JSON pointer that stands for each element of an array and each member of an object.
+pub const EACH: &str = "*";
+
+impl Source {
+    /// Returns whether a response may have several of these values, of which a capture picks one.
+    #[must_use]
+    pub fn has_several(&self) -> bool {
+        match self {
+            Self::Json(pointer) => pointer.split('/').skip(1).any(|part| part == EACH),
+            Self::Header(_) => false,
+            Self::Regex(_) => true,
+        }
+    }
 }

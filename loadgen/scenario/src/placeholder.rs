@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::environment::Environment;
 use super::escape::Position;
+use super::model::When;
 use super::nearest::{list, nearest, suggestion};
 use super::secret::Secret;
 use super::template::{Piece, Template};
@@ -20,8 +21,8 @@ pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iter
 /// Names that templates can use at one point of a scenario file, in addition to the built-in
 /// placeholders.
 pub(super) struct Scope<'a> {
-    /// Whether the current step belongs to an iteration.
-    pub(super) in_iteration: bool,
+    /// Time at which the current step is sent.
+    pub(super) when: When,
     /// Names of the values that earlier steps capture.
     captured: Vec<String>,
     /// Names of the values that any step of the file captures.
@@ -35,7 +36,7 @@ pub(super) struct Scope<'a> {
 impl Default for Scope<'_> {
     fn default() -> Self {
         Self {
-            in_iteration: true,
+            when: When::Iteration,
             captured: vec![],
             anywhere: vec![],
             rows: vec![],
@@ -208,17 +209,40 @@ fn parse_placeholder(
         }
         "uuid" => Piece::Uuid,
         "name" => Piece::Name { between: " ".to_owned() },
+        "user" if !scope.when.is_of_users() => {
+            let message = "`user` is not available in a step that no user sends".to_owned();
+            return Err(fault(message, "use `{{ uuid }}`"));
+        }
         "user" => Piece::User,
-        "iteration" if !scope.in_iteration => {
+        "iteration" if scope.when != When::Iteration => {
             let message = "`iteration` is not available in a step that is sent once".to_owned();
-            return Err(fault(message, "use `{{ user }}` or `{{ uuid }}`"));
+            let help = if scope.when.is_of_users() {
+                "use `{{ user }}` or `{{ uuid }}`"
+            } else {
+                "use `{{ uuid }}`"
+            };
+            return Err(fault(message, help));
         }
         "iteration" => Piece::Iteration,
         _ if scope.captured.iter().any(|captured| captured == name) => {
             Piece::Captured { name: name.to_owned(), place: Position::Text }
         }
         _ if scope.has_column(name).map_err(|(message, help)| fault(message, &help))? => {
+            if !scope.when.is_of_users() {
+                let message = format!("`{name}` is not available in a step that no user sends");
+                return Err(fault(
+                    message,
+                    "rows belong to users: write the value, or `{{ env NAME }}`",
+                ));
+            }
             Piece::Captured { name: name.to_owned(), place: Position::Text }
+        }
+        _ if scope.anywhere.iter().any(|captured| captured == name)
+            && scope.when == When::Finally =>
+        {
+            let message = format!("only users have `{name}`, and no user sends this step");
+            let help = format!("capture `{name}` in a step with when = \"once\"");
+            return Err(fault(message, &help));
         }
         _ if scope.anywhere.iter().any(|captured| captured == name) => {
             let message = format!("`{name}` is used before the step that captures `{name}`");

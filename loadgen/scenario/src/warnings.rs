@@ -15,7 +15,7 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<String> {
         let steps = self.steps.iter().enumerate();
         let uncertain = steps.flat_map(|(index, step)| self.uncertain_captures(index, step));
-        let forms = self.steps.iter().filter_map(unencoded_form);
+        let forms = self.all_steps().filter_map(unencoded_form);
         let never = self.steps.iter().filter_map(|step| self.never_sent(step));
         uncertain.chain(forms).chain(never).collect()
     }
@@ -32,7 +32,8 @@ impl Scenario {
             let others = self.steps.iter().enumerate().filter(|(other, _)| *other != index);
             let by = others.filter(|(_, it)| it.captures.iter().any(|it| it.name == name));
             let by: Vec<String> = by.map(|(_, it)| format!("`{}`", it.name)).collect();
-            let is_certain = self.once_or_alone(index).any(|mut before| {
+            let is_shared = self.once.iter().any(|step| step.surely(name));
+            let is_certain = is_shared || self.once_or_alone(index).any(|mut before| {
                 !before.contains(&index) && before.all(|other| self.steps[other].surely(name))
             });
             (!by.is_empty() && !is_certain).then(|| {
@@ -57,7 +58,7 @@ impl Scenario {
         let mut names = step.given.iter().flat_map(Given::present);
         let name = names.find(|name| {
             let mut by =
-                self.steps.iter().filter(|it| it.captures.iter().any(|it| it.name == *name));
+                self.all_steps().filter(|it| it.captures.iter().any(|it| it.name == *name));
             let is_captured = by.clone().next().is_some();
             is_captured && by.all(|it| needs(it, name))
         })?;

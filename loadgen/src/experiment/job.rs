@@ -159,6 +159,7 @@ impl Job {
                 .seed
                 .wrapping_add(u64::from(round))
                 .wrapping_add(self.method.apart(contender)),
+            known: Vec::new(),
             first_user: 0,
             share: Share::WHOLE,
         }

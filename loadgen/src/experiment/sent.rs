@@ -30,6 +30,13 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
     all_steps.extend(scenario.grpc.iter().map(|protos| ("grpc".to_owned(), digest(protos))));
     all_steps
         .extend(scenario.rows.iter().map(|rows| (format!("rows.{}", rows.name), of_rows(rows))));
+    for (part, steps) in [("once", &scenario.once), ("finally", &scenario.finally)] {
+        // Scenarios without such steps keep their digests of earlier versions.
+        if !steps.is_empty() {
+            let each: Vec<_> = steps.iter().map(|step| (&step.name, parts(step))).collect();
+            all_steps.insert(part.to_owned(), digest(&each));
+        }
+    }
     let steps = scenario.steps.iter().map(|step| (step.name.clone(), parts(step))).collect();
     SentRecord { form: SENT_FORM, all_steps, steps }
 }

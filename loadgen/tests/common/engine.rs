@@ -18,6 +18,7 @@ pub fn plan(base_url: &str, text: &str) -> Plan {
         base_url: base_url.to_owned(),
         warmup: Duration::ZERO,
         seed: 1,
+        known: Vec::new(),
         first_user: 0,
         share: Share::WHOLE,
     }

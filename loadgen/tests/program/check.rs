@@ -1,5 +1,7 @@
 //! `loadgen check` shows the requests that users would send, and with `--try` also the answers.
 
+use std::io::{Read, Write};
+
 use crate::common::Counting;
 use crate::common::program::{Finished, Project};
 
@@ -89,6 +91,29 @@ async fn a_trial_shows_each_request_and_its_response() {
         let shown = finished.stdout.replace(&server.url, "[url]");
         let shown = took.replace_all(&shown, "after [time] ms");
         insta::assert_snapshot!("a_trial", date.replace_all(&shown, "date: [date]"));
+    }
+}
+
+#[test]
+fn a_trial_shows_what_the_server_says_of_its_connection() {
+    for transport in ["http1", "reqwest"] {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let _ = stream.read(&mut [0; 4096]).unwrap();
+            let head =
+                "HTTP/1.1 200 OK\r\nconnection: Keep-Alive\r\nkeep-alive: timeout=5, max=100\r\n";
+            stream.write_all(format!("{head}content-length: 2\r\n\r\nok").as_bytes()).unwrap();
+        });
+        let scenario = format!("http = {{ transport = \"{transport}\" }}\n[[step]]\nget = \"/\"\n");
+        let project = Project::real().file("mine.toml", &scenario);
+        let finished = project.run(&["check", "--try", &url, "mine.toml"]);
+        server.join().unwrap();
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        for line in ["  < connection: Keep-Alive", "  < keep-alive: timeout=5, max=100"] {
+            assert!(finished.stdout.lines().any(|it| it == line), "{}", finished.stdout);
+        }
     }
 }
 

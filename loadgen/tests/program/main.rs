@@ -49,6 +49,7 @@ mod real_servers;
 mod refs;
 mod renewed;
 mod replicas;
+mod round_steps;
 mod rows;
 mod saved;
 mod slices;

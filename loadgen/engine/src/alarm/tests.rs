@@ -25,6 +25,7 @@ fn gate(load: &str) -> Gate {
         base_url: "http://127.0.0.1".to_owned(),
         warmup: Duration::ZERO,
         seed: 1,
+        known: Vec::new(),
         first_user: 0,
         share: Share::WHOLE,
     };

@@ -1,15 +1,17 @@
 //! Captures values from a step's answers, for later requests of the same user.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use regex::Regex;
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::json::is_index;
 use super::{Wrong, shown, without_mark};
 use crate::transport::Answer;
 use loadgen_measure::ErrorKind;
-use loadgen_scenario::{Capture, Data, Source, Step};
+use loadgen_scenario::{Capture, Data, EACH, Pick, Source, Step};
 
 /// Values to capture from a step's answers. Regular expressions are
 /// compiled once for all users of the process.
@@ -41,7 +43,7 @@ impl Captures {
             if !matches!(capture.source, Source::Header(_)) {
                 answer.plain()?;
             }
-            match value(capture, regex.as_ref(), answer) {
+            match value(capture, regex.as_ref(), answer, data) {
                 Err(_) if capture.optional => Ok(None),
                 found => found.map(Some),
             }
@@ -57,14 +59,24 @@ impl Captures {
     }
 }
 
-fn value(capture: &Capture, regex: Option<&Regex>, answer: &Answer<'_>) -> Result<String, Wrong> {
+fn value(
+    capture: &Capture,
+    regex: Option<&Regex>,
+    answer: &Answer<'_>,
+    data: &mut Data,
+) -> Result<String, Wrong> {
     let wrong = |what: String, got: String| {
         let expected = format!("{what}, to capture as {:?}", capture.name);
         Wrong { kind: ErrorKind::Expectation, expected, got }
     };
+    // A lack of values is a lack of any, unless the capture counts them.
+    let what = |any: &str| match capture.pick {
+        Pick::Number(_) => capture.pick.to_string(),
+        _ => any.to_owned(),
+    };
     match &capture.source {
-        Source::Json(pointer) => at(answer.plain()?, pointer)
-            .map_err(|got| wrong(format!("a value at {pointer:?}"), got)),
+        Source::Json(pointer) => at(answer.plain()?, pointer, capture.pick, data)
+            .map_err(|got| wrong(format!("{} at {pointer:?}", what("a value")), got)),
         Source::Header(name) => {
             let missing = |got: &str| wrong(format!("a header {name:?}"), got.to_owned());
             let value = answer.headers.first(name).ok_or_else(|| missing("none"))?;
@@ -74,41 +86,117 @@ fn value(capture: &Capture, regex: Option<&Regex>, answer: &Answer<'_>) -> Resul
         Source::Regex(pattern) => {
             let body = answer.plain()?;
             let text = String::from_utf8_lossy(body);
-            let found = regex.and_then(|regex| found(regex, &text));
-            let missing = || wrong(format!("a match of '{pattern}'"), shown(body));
+            let found = regex.and_then(|regex| picked(found(regex, &text), capture.pick, data));
+            let missing = || wrong(format!("{} of '{pattern}'", what("a match")), shown(body));
             found.map(str::to_owned).ok_or_else(missing)
         }
     }
 }
 
-/// Returns the first match of `regex`: the first group, or the whole match if `regex` has no group.
-fn found<'a>(regex: &Regex, text: &'a str) -> Option<&'a str> {
-    match regex.captures_len() {
-        1 => regex.find(text).map(|found| found.as_str()),
-        _ => regex.captures(text)?.get(1).map(|group| group.as_str()),
+/// Returns one of these values. Looks at no more of them than it must.
+fn picked<T>(mut values: impl Iterator<Item = T>, pick: Pick, data: &mut Data) -> Option<T> {
+    match pick {
+        Pick::First => values.next(),
+        Pick::Number(number) => values.nth(number.saturating_sub(1) as usize),
+        Pick::Last => values.last(),
+        Pick::Random => {
+            let mut values: Vec<T> = values.collect();
+            // A draw from nothing would change the data that follows.
+            (!values.is_empty()).then(|| values.swap_remove(data.draw(values.len())))
+        }
     }
 }
 
-/// Returns the value at the JSON pointer `pointer`. For a string, returns the content; for any
+/// Returns the matches of `regex`: of each the first group, or the whole match if `regex` has no group. A match
+/// without its first group does not count.
+fn found<'a>(regex: &'a Regex, text: &'a str) -> Box<dyn Iterator<Item = &'a str> + 'a> {
+    match regex.captures_len() {
+        1 => Box::new(regex.find_iter(text).map(|found| found.as_str())),
+        _ => {
+            let groups = regex.captures_iter(text).filter_map(|groups| groups.get(1));
+            Box::new(groups.map(|group| group.as_str()))
+        }
+    }
+}
+
+/// Returns one of the values at the JSON pointer `pointer`. For a string, returns the content; for any
 /// other value, the unchanged JSON text, so that a long number keeps its digits. If the value is
 /// missing or `null`, the error says what `body` contains instead.
-fn at(body: &[u8], pointer: &str) -> Result<String, String> {
+fn at(body: &[u8], pointer: &str, pick: Pick, data: &mut Data) -> Result<String, String> {
     let json: &RawValue = serde_json::from_slice(without_mark(body))
         .map_err(|_| format!("a body that is not JSON: {}", shown(body)))?;
-    let tokens =
-        pointer.split('/').skip(1).map(|token| token.replace("~1", "/").replace("~0", "~"));
-    let found = tokens.into_iter().try_fold(json, |json, token| member(json, &token));
-    let Some(found) = found.map(RawValue::get) else {
-        return Err(format!("nothing at {pointer:?} of {}", shown(body)));
+    let parts: Vec<&str> = pointer.split('/').skip(1).collect();
+    let nothing = || format!("nothing at {pointer:?} of {}", shown(body));
+    let mut values = Vec::new();
+    find(json.get(), &parts, &mut values);
+    let found = match values.as_slice() {
+        [] => return Err(nothing()),
+        ["null"] => return Err(format!("null at {pointer:?}")),
+        _ => {
+            values.retain(|value| *value != "null");
+            let number = values.len();
+            picked(values.into_iter(), pick, data).ok_or_else(|| match number {
+                0 => nothing(),
+                _ => format!("only {number} in {}", shown(body)),
+            })?
+        }
     };
     if found.starts_with('"') {
         return serde_json::from_str(found).map_err(|_| shown(found.as_bytes()));
     }
-    if found == "null" { Err(format!("null at {pointer:?}")) } else { Ok(found.to_owned()) }
+    Ok(found.to_owned())
 }
 
-fn member<'a>(json: &'a RawValue, token: &str) -> Option<&'a RawValue> {
-    let text = json.get();
+/// Adds the JSON texts of all values at a pointer of these parts to `values`, in the order of the text.
+fn find<'a>(json: &'a str, parts: &[&str], values: &mut Vec<&'a str>) {
+    let Some((part, rest)) = parts.split_first() else {
+        values.push(json);
+        return;
+    };
+    if *part == EACH {
+        for value in members(json) {
+            find(value.get(), rest, values);
+        }
+    } else if let Some(value) = member(json, &part.replace("~1", "/").replace("~0", "~")) {
+        find(value.get(), rest, values);
+    }
+}
+
+/// Returns the elements of an array or the members of an object, in the order of the text.
+fn members(json: &str) -> Vec<&RawValue> {
+    let all = match json.as_bytes().first() {
+        Some(b'{') => serde_json::from_str(json).map(|Members(all)| all),
+        Some(b'[') => serde_json::from_str(json),
+        _ => Ok(Vec::new()),
+    };
+    all.unwrap_or_default()
+}
+
+/// The values of an object, in the order of the text.
+struct Members<'a>(Vec<&'a RawValue>);
+
+impl<'de> Deserialize<'de> for Members<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(Members(Vec::new()))
+    }
+}
+
+impl<'de> Visitor<'de> for Members<'de> {
+    type Value = Self;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<Self, A::Error> {
+        while let Some((_, value)) = map.next_entry::<IgnoredAny, &RawValue>()? {
+            self.0.push(value);
+        }
+        Ok(self)
+    }
+}
+
+fn member<'a>(text: &'a str, token: &str) -> Option<&'a RawValue> {
     if text.starts_with('{') {
         serde_json::from_str::<HashMap<String, &RawValue>>(text).ok()?.remove(token)
     } else if text.starts_with('[') {
@@ -220,6 +308,56 @@ mod tests {
     }
 
     #[test]
+    fn one_of_several_values_is_picked() {
+        let body = r#"{"items": [{"id": 3, "tags": {"b": "x", "a": "y"}}, {"id": null}, {"id": "two"}, {}]}"#;
+        for (source, expected) in [
+            (r#"{ json = "/items/*/id" }"#, "3"),
+            (r#"{ json = "/items/*/id", match = 1 }"#, "3"),
+            (r#"{ json = "/items/*/id", match = 2 }"#, "two"),
+            (r#"{ json = "/items/*/id", match = "last" }"#, "two"),
+            (r#"{ json = "/items/*/tags/*", match = "first" }"#, "x"),
+            (r#"{ json = "/items/*/tags/*", match = "last" }"#, "y"),
+            (r#"{ json = "/*/2/*" }"#, "two"),
+            (r"{ regex = '\d', match = 1 }", "3"),
+            (r#"{ regex = '"(\w)"', match = 2 }"#, "x"),
+            (r#"{ regex = '"(\w)"', match = "last" }"#, "y"),
+        ] {
+            assert_eq!(captured(source, body).as_deref(), Ok(expected), "{source}");
+        }
+        let wrong = |source: &str| captured(source, body).unwrap_err();
+        insta::assert_snapshot!(
+            [
+                wrong(r#"{ json = "/items/*/id", match = 3 }"#),
+                wrong(r#"{ json = "/items/*/none", match = "random" }"#),
+                wrong(r#"{ json = "/items/1/*" }"#),
+                wrong(r"{ regex = 'i(d)', match = 9 }"),
+                wrong(r"{ regex = 'none', match = 'last' }"),
+            ]
+            .join("\n"),
+            @r#"
+        expectation: expected match 3 at "/items/*/id", to capture as "v", got only 2 in {"items": [{"id": 3, "tags": {"b": "x", "a": "y"}}, {"id": null}, {"id": "two"}, {}]}
+        expectation: expected a value at "/items/*/none", to capture as "v", got nothing at "/items/*/none" of {"items": [{"id": 3, "tags": {"b": "x", "a": "y"}}, {"id": null}, {"id": "two"}, {}]}
+        expectation: expected a value at "/items/1/*", to capture as "v", got null at "/items/1/*"
+        expectation: expected match 9 of 'i(d)', to capture as "v", got {"items": [{"id": 3, "tags": {"b": "x", "a": "y"}}, {"id": null}, {"id": "two"}, {}]}
+        expectation: expected a match of 'none', to capture as "v", got {"items": [{"id": 3, "tags": {"b": "x", "a": "y"}}, {"id": null}, {"id": "two"}, {}]}
+        "#
+        );
+    }
+
+    #[test]
+    fn a_random_value_follows_from_the_seed_of_the_user() {
+        let body = br#"[1,2,3,4,5,6,7,8]"#;
+        let drawn = |user: u32| {
+            let mut data = Data::new(1, user);
+            [(); 30].map(|()| at(body, "/*", Pick::Random, &mut data).unwrap())
+        };
+        assert_eq!(drawn(1), drawn(1));
+        assert_ne!(drawn(1), drawn(2));
+        let of_all: std::collections::BTreeSet<String> = (0..20).flat_map(drawn).collect();
+        assert_eq!(of_all.len(), 8);
+    }
+
+    #[test]
     fn all_values_are_captured_or_none() {
         let scenario = scenario("capture = { v = { json = \"/v\" }, w = { json = \"/w\" } }");
         let captures = Captures::new(&scenario.steps[0]);
@@ -252,7 +390,7 @@ mod tests {
             pointer in "(/(a|b|0|1|2|01|)){0,3}",
         ) {
             let value: Value = serde_json::from_str(&json).unwrap();
-            let found = at(json.as_bytes(), &pointer).ok();
+            let found = at(json.as_bytes(), &pointer, Pick::First, &mut Data::new(1, 1)).ok();
             match value.pointer(&pointer) {
                 Some(Value::String(text)) => prop_assert_eq!(found.as_ref(), Some(text)),
                 expected => {

@@ -155,6 +155,7 @@ mod tests {
             base_url: "http://127.0.0.1".to_owned(),
             warmup: Duration::from_millis(warmup_ms),
             seed: 1,
+            known: Vec::new(),
             first_user: 0,
             share,
         }

@@ -46,6 +46,7 @@ mod tests {
             base_url: String::new(),
             warmup: Duration::from_secs(1),
             seed: 0,
+            known: Vec::new(),
             first_user: 0,
             share: Share::WHOLE,
         };

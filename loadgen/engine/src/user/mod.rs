@@ -81,7 +81,7 @@ impl Shared {
         let mut user = User {
             shared: self,
             visitor: Visitor::new(number),
-            data: Data::new(self.plan.seed, self.plan.first_user.saturating_add(number.global)),
+            data: self.plan.data(self.plan.first_user.saturating_add(number.global)),
             chance: Chance::new(self.plan.seed, number.global),
             link: self.transport.link(number),
             alarm: Alarm::new(self.gate.round_end(), now),

@@ -2,7 +2,7 @@
 
 use super::reader::{Faults, Value};
 use crate::escape::Position;
-use crate::model::Step;
+use crate::model::{Step, When};
 use crate::template::{Piece, Template};
 
 /// Name of the header that has user and password, in lower case.
@@ -34,9 +34,9 @@ pub(super) fn of_all(http: &Value<'_>, faults: &mut Faults<'_>) -> Option<Header
     let value = http.node.get_ref().as_table().and_then(|_| http.table("[http]", faults))?;
     let value = value.peek("auth")?;
     // Steps that are sent once have no iteration.
-    let in_iteration = std::mem::replace(&mut faults.scope.in_iteration, false);
+    let when = std::mem::replace(&mut faults.scope.when, When::Start);
     let header = read(&value, faults);
-    faults.scope.in_iteration = in_iteration;
+    faults.scope.when = when;
     header
 }
 

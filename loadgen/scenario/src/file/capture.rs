@@ -1,15 +1,25 @@
 //! `capture`: values that a step takes from its answer.
 
+use toml::de::DeValue;
+
 use super::headers::is_token;
 use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
 use super::regex;
 use crate::error::Fault;
 use crate::method::Method;
-use crate::model::{Capture, Source};
+use crate::model::{Capture, Pick, Source};
 use crate::placeholder::PLACEHOLDERS;
 
 pub(super) const SOURCES: [&str; 3] = ["json", "header", "regex"];
+
+/// Key that picks one of several values, and its words. A whole number stands for a number from 1.
+pub(super) const MATCH: &str = "match";
+pub(super) const PICKS: [(&str, Pick); 3] =
+    [("first", Pick::First), ("last", Pick::Last), ("random", Pick::Random)];
+
+/// Largest number of a match.
+pub(super) const MOST_MATCHES: u64 = 1_000_000;
 
 const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \
                        { header = \"x-token\" } or { regex = 'token=(\\w+)' }";
@@ -61,11 +71,31 @@ fn read_one(
         of_body.for_each(|source| refuse_for_head(source, faults));
     }
     let optional = table.take("optional").map_or(Some(false), |value| value.boolean(faults));
+    let written = table.take(MATCH);
+    let pick = written.as_ref().map_or(Some(Pick::First), |value| read_pick(value, faults));
     let read: Vec<_> = sources.iter().map(|source| read_source(source, faults)).collect();
     table.finish(faults);
     let source = read.into_iter().next()??;
-    let optional = optional?;
-    named.then(|| Capture { name: value.key.to_owned(), source, optional })
+    let is_first = pick.is_some_and(|pick| pick.is_first());
+    if let Some(written) = written.filter(|_| !is_first && !source.has_several()) {
+        let message = format!("`{MATCH}` picks one of several values, but this capture finds one");
+        let help = "write `*` for a part of the JSON pointer, as in \"/items/*/id\", use `regex`, or leave \
+                    out `match`";
+        return written.fault(message, "no effect", help, faults);
+    }
+    let (pick, optional) = (pick?, optional?);
+    named.then(|| Capture { name: value.key.to_owned(), source, pick, optional })
+}
+
+fn read_pick(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Pick> {
+    match value.node.get_ref() {
+        DeValue::Integer(_) => {
+            let number = value.integer(1..=MOST_MATCHES, faults)?;
+            u32::try_from(number).ok().map(Pick::Number)
+        }
+        DeValue::String(_) => value.choice(&PICKS, faults),
+        _ => value.wrong_type("a whole number, \"first\", \"last\" or \"random\"", faults),
+    }
 }
 
 fn check_name(value: &Value<'_>, faults: &mut Faults<'_>) -> bool {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::capture;
-use super::moment::Moment;
+use super::moment::{self, Moment};
 use super::name::{Name, check_unique};
 use super::reader::{Faults, Value};
 use super::step::{self, MOST_WEIGHT, Read};
@@ -20,7 +20,7 @@ pub(super) const ASSIGN: [(&str, Assign); 2] =
 #[derive(Default)]
 pub(super) struct Steps {
     /// `None` if a step or a flow has a fault.
-    pub all: Option<(Vec<Step>, Vec<Flow>)>,
+    pub all: Option<All>,
     /// Names of the steps; `None` if a step has no valid name.
     pub steps: Option<Vec<String>>,
     /// Names of the flows; `None` if a flow has no valid name.
@@ -29,6 +29,14 @@ pub(super) struct Steps {
     pub websocket: Option<Range<usize>>,
     /// Position of the first step that makes a gRPC call; `None` without such steps.
     pub call: Option<Range<usize>>,
+}
+
+/// The steps of a file without faults, and its flows.
+pub(super) struct All {
+    pub once: Vec<Step>,
+    pub steps: Vec<Step>,
+    pub finally: Vec<Step>,
+    pub flows: Vec<Flow>,
 }
 
 /// Reads the values of `step` and `flow`. `one_flow_each` tells whether each user takes one flow only.
@@ -51,9 +59,15 @@ pub(super) fn read_all(
     let of_flows: Vec<Vec<String>> = of_flows.collect();
     faults.scope.expect(captured(&steps).into_iter().chain(of_flows.concat()).collect());
 
+    let ends_before = |is_later: fn(When) -> bool| {
+        let last = steps.iter().rposition(|step| !moment::written(step).is_some_and(is_later));
+        last.map_or(0, |index| index + 1)
+    };
+    let (of_users, finally) = steps.split_at(ends_before(|when| when == When::Finally));
     // Stop steps may use what flows capture, so they are read after the flows.
-    let last = steps.iter().rposition(|step| !is_stop(step)).map_or(0, |index| index + 1);
-    let (first, stop) = if flows.is_empty() { (&steps[..], &[][..]) } else { steps.split_at(last) };
+    let last =
+        if flows.is_empty() { of_users.len() } else { ends_before(|when| when >= When::Stop) };
+    let (first, stop) = of_users.split_at(last);
     let mut read = step::read_all("a [[step]]", first, faults);
     check_order(&read, flows.is_empty(), faults);
     let mut begins = Vec::new();
@@ -70,7 +84,14 @@ pub(super) fn read_all(
     begins.push(read.len());
     faults.scope.captured(of_flows.concat());
     read.extend(step::read_all("a [[step]]", stop, faults));
-    check_names(&read, &headers, faults);
+    let once = steps.iter().filter(|step| moment::written(step) == Some(When::Once));
+    faults.scope.has_captured(once.flat_map(capture::names).collect());
+    let finally = step::read_all("a [[step]]", finally, faults);
+    check_names(read.iter().chain(&finally), &headers, faults);
+    let is_once = |read: &Read| read.moment.as_ref().is_some_and(|it| it.when == When::Once);
+    let begin = read.iter().take_while(|read| is_once(read)).count();
+    let once: Vec<Read> = read.drain(..begin).collect();
+    begins.iter_mut().for_each(|at| *at -= begin);
     let placed: Vec<Placed> = read.iter().filter_map(|it| it.placed.clone()).collect();
     // A step with a fault may be the one that opens the WebSocket.
     if placed.len() == read.len() {
@@ -81,20 +102,24 @@ pub(super) fn read_all(
         placed.iter().find(|it| uses(it.action)).map(|it| it.place.clone())
     };
     let websocket = first(Action::uses_socket);
-    let call = first(|action| action == Action::Call);
+    let of_round = once.iter().chain(&finally).filter_map(|it| it.placed.as_ref());
+    let mut of_round = of_round.filter(|it| it.action == Action::Call);
+    let call = first(|action| action == Action::Call)
+        .or_else(|| of_round.next().map(|it| it.place.clone()));
 
     let named = read.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
     let flow_names = headers.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
-    let all: Option<Vec<Step>> = read.into_iter().map(|it| it.step).collect();
-    let all = all.and_then(|all| {
+    let [once, steps, finally] = [once, read, finally]
+        .map(|read| read.into_iter().map(|it| it.step).collect::<Option<Vec<Step>>>());
+    let all = steps.and_then(|steps| {
         let flows: Vec<Flow> = match headers.is_empty() {
-            true => vec![only_flow(&all)],
+            true => vec![only_flow(&steps)],
             false => {
                 let each = headers.into_iter().zip(begins.windows(2));
                 each.map(|(header, at)| header.flow(at[0]..at[1])).collect::<Option<_>>()?
             }
         };
-        Some((all, flows))
+        Some(All { once: once?, steps, finally: finally?, flows })
     });
     Steps { all, steps: named, flows: flow_names, websocket, call }
 }
@@ -171,16 +196,13 @@ fn captured(steps: &[Value<'_>]) -> Vec<String> {
     steps.iter().flat_map(capture::names).collect()
 }
 
-/// Returns whether the step is written to be sent at a user's stop.
-fn is_stop(step: &Value<'_>) -> bool {
-    let table = step.node.get_ref().as_table();
-    let when = table.and_then(|table| table.iter().find(|(key, _)| key.get_ref() == "when"));
-    when.is_some_and(|(_, value)| value.get_ref().as_str() == Some("stop"))
-}
-
 /// Checks that names differ: those of the steps, and those of groups and flows from all others.
-fn check_names(read: &[Read], headers: &[Header<'_>], faults: &mut Faults<'_>) {
-    let steps = || read.iter().filter_map(|it| it.name.as_ref());
+fn check_names<'a>(
+    read: impl Iterator<Item = &'a Read> + Clone,
+    headers: &[Header<'_>],
+    faults: &mut Faults<'_>,
+) {
+    let steps = || read.clone().filter_map(|it| it.name.as_ref());
     let flows = || headers.iter().filter_map(|it| it.name.as_ref());
     check_unique("steps", steps(), faults);
     check_unique("flows", flows(), faults);
@@ -194,7 +216,7 @@ fn check_names(read: &[Read], headers: &[Header<'_>], faults: &mut Faults<'_>) {
         }
     }
     let groups =
-        read.iter().filter_map(|it| it.step.as_ref()?.group.as_ref().zip(it.name.as_ref()));
+        read.clone().filter_map(|it| it.step.as_ref()?.group.as_ref().zip(it.name.as_ref()));
     for (group, name) in groups.collect::<Vec<_>>() {
         if steps().chain(flows()).any(|other| other.text == *group) {
             let message = format!("the group `{group}` has the name of a step or a flow");
@@ -208,30 +230,22 @@ fn check_names(read: &[Read], headers: &[Header<'_>], faults: &mut Faults<'_>) {
 fn refuse_once(steps: &[Read], faults: &mut Faults<'_>) {
     let moments = steps.iter().filter_map(|it| it.moment.as_ref());
     for moment in moments.filter(|moment| moment.when != When::Iteration) {
-        let message = "a step of a flow cannot be sent at a user's start or stop";
-        let help =
-            "write it as a [[step]] outside the flows: users send it whichever flow they take";
+        let message = "a step of a flow cannot be sent once";
+        let help = "write it as a [[step]] outside the flows: it is sent whichever flow users take";
         faults.add(Fault::new(message).at(moment.place.clone(), "once").help(help));
     }
 }
 
-/// Checks that the steps are in the order of sending: the start steps, then the steps of each
-/// iteration, then the stop steps. Steps of iterations are all in flows, or all outside flows.
+/// Checks that the steps are in the order of sending, that of [`When`]. Steps of iterations are all in flows, or all outside flows.
 fn check_order(read: &[Read], without_flows: bool, faults: &mut Faults<'_>) {
     let known: Vec<&Moment> = read.iter().filter_map(|it| it.moment.as_ref()).collect();
-    for pair in known.windows(2) {
-        let (message, help) = match (pair[0].when, pair[1].when) {
-            (When::Iteration | When::Stop, When::Start) => (
-                "a step with when = \"start\" follows a step that is sent later",
-                "move the step before all others: steps are sent in the order of the file",
-            ),
-            (When::Stop, When::Iteration) => (
-                "a step with when = \"stop\" precedes a step that is sent earlier",
-                "move the step after all others: steps are sent in the order of the file",
-            ),
-            _ => continue,
+    for pair in known.windows(2).filter(|pair| pair[0].when > pair[1].when) {
+        let (wrong, how, place) = match pair[1].when {
+            When::Once | When::Start => (pair[1], "follows a step that is sent later", "before"),
+            _ => (pair[0], "precedes a step that is sent earlier", "after"),
         };
-        let wrong = if pair[1].when == When::Start { pair[1] } else { pair[0] };
+        let message = format!("a step with when = \"{}\" {how}", moment::word(wrong.when));
+        let help = format!("move the step {place} those: steps are sent in the order of the file");
         faults.add(Fault::new(message).at(wrong.place.clone(), "not here").help(help));
     }
     let mut of_iterations = known.iter().filter(|moment| moment.when == When::Iteration);
@@ -246,7 +260,7 @@ fn check_order(read: &[Read], without_flows: bool, faults: &mut Faults<'_>) {
     }
     if !known.is_empty() && known.len() == read.len() && of_iterations.next().is_none() {
         let fault = Fault::new("the scenario has no step for its iterations: there is no load")
-            .at(known[0].place.clone(), "sent once by each user");
+            .at(known[0].place.clone(), "sent once");
         faults.add(fault.help("add a [[step]] without `when`"));
     }
 }

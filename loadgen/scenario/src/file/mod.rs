@@ -41,7 +41,7 @@ mod websocket;
 use std::mem;
 use std::path::Path;
 
-use flow::Steps;
+use flow::{All, Steps};
 pub(super) use reader::thousands;
 use reader::{Faults, Table, Value};
 pub(super) use schema::schema;
@@ -138,10 +138,12 @@ fn read_scenario(
         }
         _ => {}
     }
-    if let (Some(auth), Some((steps, _))) = (&auth, &mut all) {
-        auth::send_with_all(auth, steps);
+    if let (Some(auth), Some(all)) = (&auth, &mut all) {
+        for steps in [&mut all.once, &mut all.steps, &mut all.finally] {
+            auth::send_with_all(auth, steps);
+        }
     }
-    let steps = all.as_ref().map(|(steps, _)| steps.as_slice());
+    let steps = all.as_ref().map(|all| all.steps.as_slice());
     let thresholds = table.take("thresholds");
     let counters = steps.map(counters);
     let groups = steps.map(groups);
@@ -161,7 +163,7 @@ fn read_scenario(
     let proofs = proof::read_all(table.take("proof"), &known, faults);
     table.finish(faults);
     let rows = steps.map(|steps| rows::used(rows, steps, faults));
-    let (steps, flows) = all?;
+    let All { once, steps, finally, flows } = all?;
     Some(Scenario {
         name: name.to_owned(),
         description: description.map(str::to_owned),
@@ -175,7 +177,9 @@ fn read_scenario(
         },
         load: load?,
         rows: rows.unwrap_or_default(),
+        once,
         steps,
+        finally,
         flows,
         assign: assign.unwrap_or_default(),
         on_error: on_error.unwrap_or_default(),

@@ -1,22 +1,27 @@
-//! `when`: the time and the condition on which a user sends a step.
+//! `when`: the time at which a step is sent, and the condition on which a user sends it.
 
 use std::ops::Range;
 
 use toml::de::DeValue;
 
 use super::reader::{Faults, Table, Value};
+use super::websocket::Placed;
 use crate::error::Fault;
 use crate::flow::Given;
 use crate::model::When;
 use crate::nearest::list;
 
-pub(super) const WHEN: [(&str, When); 2] = [("start", When::Start), ("stop", When::Stop)];
+pub(super) const WHEN: [(&str, When); 4] = [
+    ("once", When::Once),
+    ("start", When::Start),
+    ("stop", When::Stop),
+    ("finally", When::Finally),
+];
 
 /// Keys of a condition, of which a condition has exactly one.
 pub(super) const GIVEN: [&str; 3] = ["present", "absent", "equal"];
 
-/// Time at which a step is sent (start, iteration or stop), with its condition, and the position in
-/// the file that sets the time.
+/// Time at which a step is sent, with its condition, and the position in the file that sets the time.
 pub(super) struct Moment {
     pub when: When,
     pub given: Option<Given>,
@@ -32,9 +37,36 @@ pub(super) fn read(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Mom
         return Some(Moment { when: When::Iteration, given, place: value.place() });
     }
     if !matches!(value.node.get_ref(), DeValue::String(_)) {
-        return value.wrong_type("\"start\", \"stop\" or a table with a condition", faults);
+        let words = WHEN.map(|(word, _)| format!("\"{word}\"")).join(", ");
+        return value.wrong_type(&format!("{words} or a table with a condition"), faults);
     }
     Some(Moment { when: value.choice(&WHEN, faults)?, given: None, place: value.place() })
+}
+
+/// Adds a fault for each key of a step that no user sends, and that has a meaning only for users and their results;
+/// and if the step uses a WebSocket.
+pub(super) fn refuse_of_users(
+    table: &mut Table<'_>,
+    placed: Option<&Placed>,
+    moment: &Moment,
+    faults: &mut Faults<'_>,
+) {
+    let word = word(moment.when);
+    for value in table.take_any(["counters", "group", "think_time", "verify"]) {
+        let message = format!("a step with when = \"{word}\" cannot have `{}`", value.key);
+        let help = match value.key {
+            "verify" => "the step is always sent, and must go as expected: leave out `verify`",
+            "think_time" => "no user waits for the step: leave out `think_time`",
+            _ => "the step is in no result: leave out the key",
+        };
+        value.fault::<()>(message, "no effect", help, faults);
+    }
+    if let Some(placed) = placed.filter(|placed| placed.action.uses_socket()) {
+        let message = format!("a step with when = \"{word}\" cannot use a WebSocket");
+        let help = "each user has its own WebSocket, but no user sends this step: write when = \"start\" or \
+                    \"stop\", or send a request";
+        faults.add(Fault::new(message).at(placed.place.clone(), "not here").help(help));
+    }
 }
 
 fn read_given(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Given> {
@@ -60,6 +92,19 @@ fn read_given(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Given> {
     };
     table.finish(faults);
     given
+}
+
+/// Returns the word for a time; an empty one for iterations, which have none.
+pub(super) fn word(when: When) -> &'static str {
+    WHEN.into_iter().find(|(_, known)| *known == when).map_or("", |(word, _)| word)
+}
+
+/// Returns the time that is written for a step; `None` for a step of an iteration, and for an unknown word.
+pub(super) fn written(step: &Value<'_>) -> Option<When> {
+    let table = step.node.get_ref().as_table()?;
+    let (_, value) = table.iter().find(|(key, _)| key.get_ref() == "when")?;
+    let word = value.get_ref().as_str()?;
+    WHEN.into_iter().find(|(known, _)| *known == word).map(|(_, when)| when)
 }
 
 /// Reads the name of a captured value.

@@ -8,11 +8,11 @@ use crate::flow::Repeat;
 /// Largest number of times that an iteration sends a step.
 pub(super) const MOST: u64 = 100_000;
 
-/// Reads a number or `{ min, max }`. `once` tells whether users send the step once, outside
+/// Reads a number or `{ min, max }`. `once` tells whether the step is sent once, outside
 /// iterations.
 pub(super) fn read(value: &Value<'_>, once: bool, faults: &mut Faults<'_>) -> Option<Repeat> {
     if once {
-        let message = "a step that users send once cannot have a `repeat`";
+        let message = "a step that is sent once cannot have a `repeat`";
         return value.fault(message, "no effect", "leave out `repeat` or `when`", faults);
     }
     let DeValue::Table(_) = value.node.get_ref() else {

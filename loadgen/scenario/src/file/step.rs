@@ -71,7 +71,7 @@ fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
     };
     let name = table.take("name");
     let moment = moment::read(&mut table, faults);
-    faults.scope.in_iteration = moment.as_ref().is_none_or(|m| m.when == When::Iteration);
+    faults.scope.when = moment.as_ref().map_or(When::Iteration, |moment| moment.when);
     // The condition makes sure of the value, even if a later step captures it.
     let given = moment.as_ref().and_then(|moment| moment.given.as_ref());
     let before = faults.scope.with_captured(given.into_iter().flat_map(Given::present));
@@ -86,6 +86,9 @@ fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
         when: moment.when,
         place: request.place.clone(),
     });
+    if let Some(moment) = moment.as_ref().filter(|moment| !moment.when.is_of_users()) {
+        moment::refuse_of_users(&mut table, placed.as_ref(), moment, faults);
+    }
     let step = read_rest(text, moment.as_ref(), request, &mut table, faults);
     table.finish(faults);
     faults.scope.has_captured(before);
@@ -100,7 +103,7 @@ fn read_rest(
     faults: &mut Faults<'_>,
 ) -> Option<Step> {
     let when = moment.map(|moment| moment.when);
-    let once = matches!(when, Some(When::Start | When::Stop));
+    let once = when.is_some_and(|when| when != When::Iteration);
     let weight = table.take("weight").map_or(Some(None), |value| {
         if once {
             let message = "a step with `when` cannot have a `weight`";

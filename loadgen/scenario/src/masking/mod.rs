@@ -49,7 +49,7 @@ impl Secrets {
         let variables = scenario.environment().filter_map(|(name, value)| {
             Some((value?.reveal().to_owned(), format!("{{{{ env {name} }}}}")))
         });
-        let credentials = scenario.steps.iter().flat_map(Step::templates);
+        let credentials = scenario.all_steps().flat_map(Step::templates);
         let credentials: Vec<_> = credentials.flat_map(Template::credentials).collect();
         let is_own = |it: &(&Template, &Template)| {
             it.0.as_constant().is_none() || it.1.as_constant().is_none()

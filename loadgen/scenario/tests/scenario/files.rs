@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use loadgen_scenario::{
     Arrivals, Assign, Backend, Body, Condition, Data, Expect, ExpectedContent, Flow, Given, Http,
-    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Operator, Proof, Repeat, Scenario,
-    Sharing, Stage, Statistic, Template, ThinkTime, Threshold, Timing, TransportKind, Until, load,
-    parse,
+    HttpVersion, Load, Method, Metric, Model, Of, OnError, Open, Operator, Pick, Proof, Repeat,
+    Scenario, Sharing, Stage, Statistic, Step, Template, ThinkTime, Threshold, Timing,
+    TransportKind, Until, explain::explain, load, parse,
 };
 use serde_json::json;
 
@@ -225,6 +225,34 @@ fn flows_follow_the_start_steps_and_precede_the_stop_steps() {
     let of: Vec<&Of> = scenario.thresholds.iter().map(|threshold| &threshold.of).collect();
     let [buy, orders, list] = ["buy", "orders", "list"].map(str::to_owned);
     assert_eq!(of, [&Of::Flow(buy), &Of::Iterations, &Of::Group(orders), &Of::Step(list)]);
+}
+
+#[test]
+fn steps_of_a_round_are_apart_from_those_of_users() {
+    let text = "[http]\nauth = { user = \"a\", password = \"b\" }\n\
+                [[step]]\nname = \"login\"\nwhen = \"once\"\npost = \"/login\"\n\
+                capture = { token = { json = \"/*/token\", match = \"last\" } }\n\
+                [[step]]\nname = \"hi\"\nwhen = \"start\"\nget = \"/{{ token }}\"\n\
+                [[step]]\nname = \"bye\"\nwhen = \"stop\"\nget = \"/{{ token }}\"\n\
+                [[step]]\nname = \"logout\"\nwhen = \"finally\"\ndelete = \"/{{ token }}\"\n\
+                [[flow]]\nname = \"browse\"\n[[flow.step]]\nname = \"list\"\nget = \"/{{ token }}\"\n\
+                [[flow]]\nname = \"buy\"\n[[flow.step]]\nname = \"order\"\npost = \"/{{ token }}\"\n";
+    let scenario = read(text);
+    let names = |steps: &[Step]| steps.iter().map(|step| step.name.clone()).collect::<Vec<_>>();
+    assert_eq!(names(&scenario.once), ["login"]);
+    assert_eq!(names(&scenario.steps), ["hi", "list", "order", "bye"]);
+    assert_eq!(names(&scenario.finally), ["logout"]);
+    let of_flows: Vec<_> = scenario.flows.iter().map(|flow| flow.steps.clone()).collect();
+    assert_eq!(of_flows, [1..2, 2..3]);
+    assert_eq!((scenario.start_steps(), scenario.stop_steps()), (0..1, 3..4));
+    assert_eq!(scenario.once[0].captures[0].pick, Pick::Last);
+    assert!(
+        scenario
+            .all_steps()
+            .all(|step| step.headers.iter().any(|(name, _)| name == "authorization"))
+    );
+    assert_eq!(scenario.warnings(), [""; 0]);
+    insta::assert_snapshot!(explain(&scenario));
 }
 
 #[test]

@@ -29,6 +29,7 @@ pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure>
         base_url,
         warmup: Duration::ZERO,
         seed: random_seed()?,
+        known: Vec::new(),
         first_user: 0,
         share: Share::WHOLE,
     };
@@ -44,7 +45,7 @@ pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure>
         Failure::message(Exit::Failed, "no_http_client", message, help)
     })?;
     printed?;
-    let of = counted(plan.scenario.steps.len() as u64, "step");
+    let of = counted(plan.scenario.all_steps().count() as u64, "step");
     match failed {
         0 => print("\nall steps went as expected\n")?,
         n => print(&format!("\n{n} of {of} did not go as expected\n"))?,
@@ -54,9 +55,11 @@ pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure>
 
 fn shown(step: &Step, tried: &Tried) -> String {
     let when = match step.when {
+        When::Once => ", once, before all users",
         When::Start => ", at the start",
         When::Iteration => "",
         When::Stop => ", at the stop",
+        When::Finally => ", finally, after all users",
     };
     let mut out = format!("\n{}{when}\n  > {}\n", step.name, tried.request);
     for (name, value) in &tried.headers {

@@ -110,19 +110,39 @@ impl Session<'_> {
         &mut self,
         begun: [Begun<'_>; 2],
         before: &Measured,
-        running: [&mut Target; 2],
+        [first, second]: [&mut Target; 2],
     ) -> Result<([MeasuredRound; 2], Option<LabError>), Stopped> {
-        let plans: [Plan; 2] = begun.map(|it| it.plan.clone());
         let name = format!("{} beside {}", begun[0].name, begun[1].name);
         self.tell(Event::RoundBegan(Begun { name: &name, ..begun[0] }));
-        let [first, second] = running;
+        let plans = [
+            self.set_up(begun[0], Some(&mut *first)).await?,
+            self.set_up(begun[1], Some(&mut *second)).await?,
+        ];
+        let begun = [0, 1].map(|at| Begun { plan: &plans[at], ..begun[at] });
+        let result = Box::pin(self.load_users_of_both(begun, before, [first, second])).await;
+        if !matches!(result, Ok((_, Some(_)))) {
+            for begun in begun {
+                self.tear_down(begun).await;
+            }
+        }
+        result
+    }
+
+    /// Verifies both contenders and loads them with users. See [`Session::load_both`].
+    async fn load_users_of_both(
+        &mut self,
+        begun: [Begun<'_>; 2],
+        before: &Measured,
+        [first, second]: [&mut Target; 2],
+    ) -> Result<([MeasuredRound; 2], Option<LabError>), Stopped> {
+        let plans: [Plan; 2] = begun.map(|it| it.plan.clone());
         let targets = vec![&mut *first, &mut *second];
         let services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let idle = idle_memory(&services.watched(&self.generator, None)).await;
         let verified =
             [self.verify(begun[0], Some(first)).await?, self.verify(begun[1], Some(second)).await?];
         let answers: Vec<_> = verified[0].answers.iter().flatten().cloned().collect();
-        self.calibrate(&answers).await?;
+        self.calibrate(&answers, &plans[0].known).await?;
         let targets = vec![first, second];
         let mut services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let surroundings = Surroundings { turn: self.turn.clone(), port: None };

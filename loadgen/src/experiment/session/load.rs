@@ -55,14 +55,22 @@ impl Session<'_> {
     ) -> Result<Verified, Stopped> {
         let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
+        Ok(verified.map_err(|error| self.explained(error, running))?)
+    }
+
+    /// Returns the failure of a step that did not go as expected. The error of a service that has ended explains more.
+    pub(super) fn explained(
+        &mut self,
+        error: VerifyError,
+        running: Option<&mut Target>,
+    ) -> Failure {
         let one_request = self.job().one_request;
         let mut services = Services::of(running, &mut self.idle, self.lab.as_mut());
-        Ok(verified.map_err(|error| match services.ended() {
-            // The error of the service explains more than the failed verification.
+        match services.ended() {
             Some(ended) => Failure::from(ended),
             None if one_request => Failure::new(Exit::Target, without_file(error)),
             None => Failure::with(Exit::Target)(error),
-        })?)
+        }
     }
 
     /// Returns the memory of each service before the first load of a target, in bytes, by name. Empty
@@ -83,23 +91,41 @@ impl Session<'_> {
     }
 
     /// Verifies the target, and then loads the target until the planned end or the end of a
-    /// service. Returns the results, and the error of a service that ended by itself, if any. Whether the
-    /// round is whole is not known yet. `before` has the results of a run's earlier rounds; `None` in a
-    /// search.
+    /// service, between the steps that are sent once for the round. Returns the results, and the error of a
+    /// service that ended by itself, if any. Whether the round is whole is not known yet. `before` has the
+    /// results of a run's earlier rounds; `None` in a search.
     pub async fn load(
         &mut self,
         begun: Begun<'_>,
         before: Option<&Measured>,
         mut running: Option<&mut Target>,
     ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
-        let Begun { name, plan, .. } = begun;
         self.tell(Event::RoundBegan(begun));
+        let plan = self.set_up(begun, running.as_deref_mut()).await?;
+        let begun = Begun { plan: &plan, ..begun };
+        // Boxed: the future of a round is large, and that of the whole run holds it.
+        let result = Box::pin(self.load_users(begun, before, running)).await;
+        if !matches!(result, Ok((_, Some(_)))) {
+            self.tear_down(begun).await;
+        }
+        result
+    }
+
+    /// Verifies the target and loads it with users. See [`Session::load`].
+    async fn load_users(
+        &mut self,
+        begun: Begun<'_>,
+        before: Option<&Measured>,
+        mut running: Option<&mut Target>,
+    ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
+        let Begun { name, plan, .. } = begun;
         let idle = self.idle_memory(begun, before, running.as_deref_mut()).await;
         let Verified { counters: verified, answers, failed } =
             self.verify(begun, running.as_deref_mut()).await?;
         let json_keys = json_keys(&answers);
         // A calibration needs the answers to all steps.
-        self.calibrate(&answers.into_iter().flatten().collect::<Vec<_>>()).await?;
+        let answers: Vec<TrialAnswer> = answers.into_iter().flatten().collect();
+        self.calibrate(&answers, &plan.known).await?;
         let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
         let before_load = self.responses(running.as_deref()).await;
         let logged = running.as_deref().map(Target::logged);

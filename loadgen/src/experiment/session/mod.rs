@@ -10,6 +10,7 @@ mod preparation;
 mod probe;
 mod refusals;
 mod relay;
+mod round_steps;
 mod service_monitor;
 mod slices;
 mod stopped;
@@ -260,15 +261,20 @@ impl<'a> Session<'a> {
     }
 
     /// Measures the generator's maximum rate, once for all rounds. `answers` are the target's
-    /// answers to the verification, which the calibration needs.
-    pub(super) async fn calibrate(&mut self, answers: &[TrialAnswer]) -> Result<(), Stopped> {
+    /// answers to the verification, and `known` the values that all users have: the calibration needs both.
+    pub(super) async fn calibrate(
+        &mut self,
+        answers: &[TrialAnswer],
+        known: &[(String, String)],
+    ) -> Result<(), Stopped> {
         let is_known = self.calibrations[self.current].is_some();
         if is_known || !can_be_told(self.job(), self.layout, answers) {
             return Ok(());
         }
         self.tell(Event::Phase("measuring the maximum rate of the generator"));
         let (job, layout, interrupt) = (self.job(), self.layout, &self.interrupt);
-        let found = calibration(job, layout, &mut self.generator, answers, interrupt).await?;
+        let found =
+            calibration(job, layout, &mut self.generator, answers, known, interrupt).await?;
         self.calibrations[self.current] = Some(found);
         if self.interrupt.is_cancelled() { Err(Stopped::Interrupted) } else { Ok(()) }
     }

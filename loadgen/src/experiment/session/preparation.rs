@@ -21,6 +21,10 @@ const NO_PROOFS_IN_DUETS: &str =
 const NO_PROOFS_IN_SLICES: &str =
     "proofs are skipped: with --slices, all targets write to the same backends in turn";
 
+/// Message to the user if the scenario has proofs and steps that might delete what the proofs count.
+const NO_FINALLY: &str = "steps with when = \"finally\" are not sent: they might delete what the proofs count, and \
+                          loadgen empties the backends before each round itself";
+
 impl Session<'_> {
     /// Starts, verifies and stops each contender once, so that one that cannot be measured is found
     /// before the others are. `turns` has the job and the index of each contender.
@@ -42,7 +46,7 @@ impl Session<'_> {
             let (url, mut running) = self.up(contender, &of.log(0, job.is_matrix())).await?;
             let plan = job.plan(contender, url, 0);
             let begun = Begun { contender, number: 1, name: &of.name, plan: &plan };
-            let verified = self.verify(begun, running.as_mut()).await;
+            let verified = self.try_round(begun, running.as_mut()).await;
             let stopped = match running {
                 Some(running) => running.stop().await.map_err(Failure::from),
                 None => Ok(()),
@@ -51,6 +55,19 @@ impl Session<'_> {
             stopped?;
         }
         Ok(())
+    }
+
+    /// Sends each step once, as a round without users would.
+    async fn try_round(
+        &mut self,
+        begun: Begun<'_>,
+        mut running: Option<&mut Target>,
+    ) -> Result<(), Stopped> {
+        let plan = self.set_up(begun, running.as_deref_mut()).await?;
+        let begun = Begun { plan: &plan, ..begun };
+        let verified = self.verify(begun, running).await;
+        self.tear_down(begun).await;
+        verified.map(|_| ())
     }
 
     /// Starts the processes that run during all rounds of these jobs, unless they run already:
@@ -85,6 +102,9 @@ impl Session<'_> {
     /// that fails is found before the measurement.
     pub(super) async fn try_proofs(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
         let with_proofs = || jobs.iter().filter(|job| !job.scenario.proofs.is_empty());
+        if self.lab.is_some() && with_proofs().any(|job| !job.scenario.finally.is_empty()) {
+            self.observers.tell(Event::Note(NO_FINALLY));
+        }
         match &self.lab {
             _ if with_proofs().next().is_none() => {}
             _ if self.job().method == Method::Duets => {

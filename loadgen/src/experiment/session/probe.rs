@@ -176,6 +176,7 @@ mod tests {
             base_url: "http://127.0.0.1:1".to_owned(),
             warmup: Duration::from_millis(1_500),
             seed: 7,
+            known: Vec::new(),
             first_user: 0,
             share: Share::WHOLE,
         }

@@ -9,7 +9,7 @@ use super::kinds::{
 };
 use super::load;
 use crate::file::body::{CONTENTS, MOST_REPETITIONS};
-use crate::file::capture::SOURCES;
+use crate::file::capture::{MATCH, MOST_MATCHES, PICKS, SOURCES};
 use crate::file::condition::OF_BODY;
 use crate::file::grpc;
 use crate::file::moment::{GIVEN, WHEN};
@@ -281,15 +281,29 @@ fn counters() -> Schema {
 fn captures() -> Schema {
     let [json, header, regex] = SOURCES;
     let optional = "Whether a response may lack the value. The user then has no such value.";
+    let number = integer(1..=MOST_MATCHES, "Number of the match, from 1.");
+    let picks = [choice(&PICKS, "The first, the last or a random match."), number].map(Value::from);
     let keys = [
-        (json, pointer("Value that a JSON pointer finds in the body.")),
+        (
+            json,
+            pointer(
+                "Value that a JSON pointer finds in the body. A part * stands for each element of an array \
+                 and each member of an object.",
+            ),
+        ),
         (header, text("Value of the first header with this name.")),
         (
             regex,
             text(
-                "First match of a regular expression in the body: the first group, or the whole \
-                 match if there is no group.",
+                "Match of a regular expression in the body: the first group, or the whole match if there \
+                 is no group.",
             ),
+        ),
+        (
+            MATCH,
+            any("Which of several matches of `regex`, or of a pointer with *, counts.")
+                .with("oneOf", picks.to_vec())
+                .or("first"),
         ),
         ("optional", boolean(optional).or(false)),
     ];

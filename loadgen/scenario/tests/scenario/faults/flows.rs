@@ -16,6 +16,19 @@ faults! {
          [[step]]\nname = \"hi\"\nget = \"/\"\nwhen = \"start\"\n",
     );
 
+    faulty_steps_of_a_round: message(
+        "[rows.people]\nfile = \"none.csv\"\n\n\
+         [[step]]\nname = \"a\"\nget = \"/{{ user }}/{{ iteration }}/{{ order }}\"\nwhen = \"once\"\n\
+         weight = 2\nrepeat = 2\ngroup = \"g\"\nthink_time = \"1s\"\nverify = false\ncounters = { n = \"/n\" }\n\n\
+         [[step]]\nname = \"b\"\nwebsocket = \"/\"\nwhen = \"finally\"\n\n\
+         [[step]]\nname = \"c\"\npost = \"/orders\"\ncapture = { order = { json = \"/id\" } }\n\n\
+         [[step]]\nname = \"d\"\ndelete = \"/orders/{{ order }}\"\nwhen = \"finally\"\n",
+    );
+    values_of_users_after_all_users: message(
+        "[[step]]\nname = \"c\"\npost = \"/orders\"\ncapture = { order = { json = \"/id\" } }\n\n\
+         [[step]]\nname = \"d\"\ndelete = \"/orders/{{ order }}\"\nwhen = \"finally\"\n",
+    );
+
     flows_without_names_or_steps: message(
         "assign = \"users\"\n\n[[flow]]\nweight = 0\n\n[[flow]]\nname = \"iteration\"\nwieght = 1\n\n\
          [[flow.step]]\nget = \"/\"\nwhen = \"start\"\n",

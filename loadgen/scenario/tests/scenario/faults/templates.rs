@@ -20,6 +20,13 @@ header = { header = "x a" }
 regex = { regex = '\d+(' }
 unknown = { jsn = "/a" }
 text = "/a""#);
+    invalid_matches: step(r#"post = "/"
+[step.capture]
+one = { json = "/a", match = 2 }
+header = { header = "x-a", match = "last" }
+zero = { json = "/*/a", match = 0 }
+word = { regex = 'a', match = "lats" }
+kind = { regex = 'a', match = true }"#);
     captures_from_the_answer_to_head: step("head = \"/\"\ncapture = { a = { json = \"/a\" }, b = { header = \"x-b\" } }");
     captured_value_with_arguments: step("name = \"a\"\nget = \"/\"\ncapture = { id = { json = \"/id\" } }\n\n[[step]]\nget = \"/{{ id 1 }}\"");
 

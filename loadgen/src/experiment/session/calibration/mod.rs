@@ -49,13 +49,14 @@ pub(super) async fn calibration(
     layout: &Layout,
     generator: &mut Generator,
     answers: &[TrialAnswer],
+    known_values: &[(String, String)],
     interrupt: &CancellationToken,
 ) -> Result<Option<Calibration>, Failure> {
     let key = key(&job.scenario, job.workers, layout, answers);
     if let Some(known) = known(key.as_deref()) {
         return Ok(Some(known));
     }
-    let found = find(job, layout, generator, answers, interrupt).await?;
+    let found = find(job, layout, generator, answers, known_values, interrupt).await?;
     if let (Some(rate_per_s), Some(key)) = (found, key) {
         // If the cache cannot be written, the next run measures again.
         let _ = keep(key, rate_per_s);
@@ -96,6 +97,7 @@ async fn find(
     layout: &Layout,
     generator: &mut Generator,
     answers: &[TrialAnswer],
+    known_values: &[(String, String)],
     interrupt: &CancellationToken,
 ) -> Result<Option<f64>, Failure> {
     let answers: Vec<NullAnswer> =
@@ -105,7 +107,8 @@ async fn find(
     // If pinning fails, the server still serves: the measured rate is then a lower bound.
     let server = NullServer::start(threads, &answers, move || drop(pin_self(&cpus)))
         .map_err(LabError::io("start the server of the calibration"))?;
-    let plan = plan(&job.scenario, job.seed, server.url.clone());
+    let plan =
+        Plan { known: known_values.to_vec(), ..plan(&job.scenario, job.seed, server.url.clone()) };
     let pids = generator.pids().into_iter().chain([std::process::id()]);
     let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());
     let results = generator.round(plan, interrupt.clone(), |_, _| {}).await?;
@@ -168,7 +171,8 @@ fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
         step.think_time = None;
         step.headers.push((WHICH.to_owned(), Template::literal(index.to_string())));
     }
-    Plan { scenario, base_url, warmup: WARMUP, seed, first_user: 0, share: Share::WHOLE }
+    let (known, share) = (Vec::new(), Share::WHOLE);
+    Plan { scenario, base_url, warmup: WARMUP, known, seed, first_user: 0, share }
 }
 
 fn users(scenario: &Scenario) -> u32 {
