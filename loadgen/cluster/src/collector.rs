@@ -153,7 +153,8 @@ impl Collected {
             snapshot.intervals.iter().filter(|i| !matches!(i.phase, Phase::Warmup | Phase::Stop));
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
         self.seconds = self.seconds.max(seconds.unwrap_or(0));
-        if seconds.is_some() {
+        // Of the parts of a split snapshot, only one has the strain of its second.
+        if seconds.is_some() && !sample.elapsed.is_zero() {
             self.strain.add(sample);
         }
         let held = snapshot.intervals.iter().filter(|interval| interval.phase == Phase::Hold);

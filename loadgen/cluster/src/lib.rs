@@ -48,6 +48,7 @@ mod messages;
 mod permissions;
 mod round_state;
 mod settings;
+mod splitting;
 mod startup;
 #[cfg(test)]
 mod testing;

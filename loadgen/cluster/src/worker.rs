@@ -13,7 +13,8 @@ use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
-use loadgen_engine::{GooseRound, LoadChange, StrainMonitor};
+use super::splitting::Splitter;
+use loadgen_engine::{Finished, GooseRound, LoadChange, StrainMonitor};
 use loadgen_measure::Snapshot;
 
 /// Maximum time for which one call of [`join`] looks for a manager.
@@ -244,23 +245,29 @@ impl Round {
             (Ok(_), _) if round.leave.is_cancelled() => {
                 News::Failed("it left on a signal".to_owned())
             }
-            (Ok(finished), _) => News::Finished(finished, round.digest.clone()),
+            (Ok(finished), Ok(Ok(snapshots))) => {
+                News::Finished(Finished { snapshots, ..finished }, round.digest.clone())
+            }
         };
         // If this report can't be sent, the manager notices the worker's silence.
         let _ = round.report(last_word).await;
     }
 
-    /// Sends the round's snapshots to the manager until there are no more. Sends nothing after an
-    /// error; the closed channel then informs the task that produces snapshots.
+    /// Sends the round's snapshots to the manager until there are no more, and returns the number of those sent. Sends
+    /// nothing after an error; the closed channel then informs the task that produces snapshots.
     async fn publish(
         self: Arc<Self>,
         mut snapshots: mpsc::Receiver<Snapshot>,
         strain: Arc<StrainMonitor>,
-    ) -> Result<(), ClusterError> {
+    ) -> Result<u32, ClusterError> {
+        let mut splitter = Splitter::default();
         while let Some(snapshot) = snapshots.recv().await {
-            self.report(News::Snapshot(snapshot, strain.take())).await?;
+            let mut sample = strain.take();
+            for part in splitter.split(snapshot) {
+                self.report(News::Snapshot(part, std::mem::take(&mut sample))).await?;
+            }
         }
-        Ok(())
+        Ok(splitter.sent())
     }
 
     async fn report(&self, news: News) -> Result<(), ClusterError> {

@@ -170,10 +170,19 @@ impl Counts {
     /// Number of samples in all histograms together.
     #[must_use]
     pub fn samples(&self) -> u64 {
+        self.histograms().map(Latencies::len).fold(0, u64::saturating_add)
+    }
+
+    /// Number of histograms that take much memory.
+    #[must_use]
+    pub fn large_histograms(&self) -> usize {
+        self.histograms().filter(|latencies| latencies.is_large()).count()
+    }
+
+    fn histograms(&self) -> impl Iterator<Item = &Latencies> {
         let own = [&self.answered, &self.first_byte, &self.service, &self.delay, &self.failed];
         let of_stream = self.stream.iter().flat_map(|stream| [&stream.first_event, &stream.gaps]);
-        let all = own.into_iter().chain(of_stream).map(Latencies::len);
-        all.fold(0, u64::saturating_add)
+        own.into_iter().chain(of_stream)
     }
 
     /// Number of requests that ended: answered or failed, but not cancelled.

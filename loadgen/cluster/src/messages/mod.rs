@@ -14,15 +14,16 @@ use loadgen_measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase the number with every change to a message in this
 /// file, or to a type that is part of such a message.
-pub(super) const PROTOCOL: u32 = 15;
+pub(super) const PROTOCOL: u32 = 16;
 
 /// Version of this program.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Maximum number of histograms of many different values in a report, to limit the memory of a decoded report: such a
 /// histogram takes 180 KB in memory, but may take as little as 200 bytes in the message. A step has one
-/// histogram for each second and kind of latency; in one second, it seldom has many different values.
-const MOST_HISTOGRAMS: usize = 2_000;
+/// histogram for each second and kind of latency; in one second, it seldom has many different values. Workers split
+/// what has more.
+pub(super) const MOST_HISTOGRAMS: usize = 2_000;
 
 /// First message of a worker, which the manager answers with an `Admission`. Other versions must be
 /// able to read these two messages, so fields may only be added.

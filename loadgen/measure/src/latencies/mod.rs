@@ -90,6 +90,12 @@ impl Latencies {
         }
     }
 
+    /// Whether the latencies have many different values, and so take 180 KB: see [`Self::take_much`].
+    #[must_use]
+    pub fn is_large(&self) -> bool {
+        matches!(self.0, Held::Many(_))
+    }
+
     /// Whether there are no latencies.
     #[must_use]
     pub fn is_empty(&self) -> bool {
