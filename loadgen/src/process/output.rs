@@ -1,9 +1,12 @@
 //! Writes to stdout and stderr, which may be closed at the other end.
 
 use std::io::{self, Write};
+use std::os::fd::AsFd;
+
+use rustix::termios::tcgetwinsize;
 
 use crate::failure::{Exit, Failure};
-use crate::text::{ShownError, printable};
+use crate::text::{COLUMNS, ShownError, printable};
 
 /// Prints the reason for a command's failure on stderr, and returns loadgen's exit code.
 pub fn say_failure(failure: &Failure) -> Exit {
@@ -19,7 +22,28 @@ fn say_error(error: &miette::Report) {
 
 /// Prints a result on stdout.
 pub fn print(text: &str) -> Result<(), Failure> {
-    write_result(&mut io::stdout(), text).map_err(unprinted)
+    write_result(&mut io::stdout(), text).map_err(unprinted)?;
+    say_if_narrow(io::stdout(), text);
+    Ok(())
+}
+
+/// Tells on stderr that a terminal is too narrow for the tables of a report that it shows.
+pub(super) fn say_if_narrow(terminal: impl AsFd, text: &str) {
+    let columns = tcgetwinsize(terminal).map_or(0, |size| usize::from(size.ws_col));
+    if let Some(note) = too_wide(text, columns) {
+        let _ = writeln!(io::stderr(), "{note}");
+    }
+}
+
+/// Returns a sentence if lines of a report are wider than a terminal of this many columns. A document, whose lines may
+/// be longer than those of any report, is for programs to read. Zero columns are no terminal.
+fn too_wide(text: &str, columns: usize) -> Option<String> {
+    let widest = text.lines().map(|line| line.chars().count()).max()?;
+    let is_wide = columns > 0 && widest > columns && widest <= COLUMNS;
+    is_wide.then(|| {
+        format!("note: this terminal has {columns} columns, and tables need up to {COLUMNS}: make it wider, or open the \
+                 report.html of a saved run")
+    })
 }
 
 /// Writes a result, with control characters escaped that a terminal would obey. Returns no error if
@@ -36,4 +60,18 @@ pub fn unprinted(error: io::Error) -> Failure {
     let message = format!("cannot write the result to standard output: {error}");
     let help = "redirect standard output to a terminal, a file or a pipe";
     Failure::message(Exit::Failed, "unwritable_output", message, help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_terminal_that_is_too_narrow_for_a_report_is_told() {
+        let report = format!("{}\nshort\n", "x".repeat(70));
+        assert_eq!([0, 70, 80, 200].map(|columns| too_wide(&report, columns)), [const { None }; 4]);
+        assert!(too_wide(&report, 69).is_some_and(|note| note.contains("has 69 columns")));
+        assert_eq!(too_wide(&"x".repeat(81), 40), None, "a document");
+        assert_eq!(too_wide("", 40), None);
+    }
 }

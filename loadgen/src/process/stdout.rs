@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 
-use super::output::write_result;
+use super::output::{say_if_narrow, write_result};
 
 /// Standard output, reserved for the result. The rest of the process cannot write to standard
 /// output. Goose prints how many users it has launched, regardless of its configuration, and such
@@ -22,6 +22,8 @@ impl Stdout {
 
     /// Writes the result. Returns no error if the reader has gone.
     pub fn print(&mut self, text: &str) -> io::Result<()> {
-        write_result(&mut self.0, text)
+        write_result(&mut self.0, text)?;
+        say_if_narrow(&self.0, text);
+        Ok(())
     }
 }

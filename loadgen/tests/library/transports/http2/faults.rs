@@ -370,3 +370,30 @@ async fn a_request_whose_response_has_begun_is_not_sent_again() {
     let said = "the server sent RST_STREAM: REFUSED_STREAM";
     assert_eq!(fails(ErrorKind::Reset, said, refused).await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_server_ends_is_reset_with_each_transport() {
+    let treats: [Treat; 3] = [
+        |peer, id| peer.reset(id, REFUSED_STREAM),
+        |peer, id| peer.reset(id, ENHANCE_YOUR_CALM),
+        |peer, _| {
+            peer.go_away(0, ENHANCE_YOUR_CALM, b"")?;
+            peer.outlast()
+        },
+    ];
+    for (index, treat) in treats.into_iter().enumerate() {
+        for transport in ["http2", "reqwest"] {
+            let server = Server::start(&[], move |peer, _| {
+                loop {
+                    let stream = peer.request()?;
+                    treat(peer, stream)?;
+                }
+            });
+            let http = format!("version = \"2\", resend = false, transport = \"{transport}\"");
+            let load = "users = 1, iterations = 3";
+            let came = run(&server.url(), &http, load, "post = \"/\"\ntimeout = \"2s\"").await;
+            let counts = &came.counts;
+            assert_eq!(came.errors(), [(ErrorKind::Reset, 3)], "{index}, {transport}: {counts:?}");
+        }
+    }
+}
