@@ -7,7 +7,7 @@ CARGO_FLAGS := --release --locked
 SUITES := $(addprefix --test ,library measured network podman program scenario)
 # Unit tests need no optimized crates. The options leave the dependencies as they are, so that nothing else is built
 # twice. Tests of the analysis simulate: unoptimized, they would take longer than their build saves.
-UNOPTIMIZED := $(foreach crate,cluster engine measure scenario text,--config profile.release.package.loadgen-$(crate).opt-level=0)
+UNOPTIMIZED := $(foreach crate,engine measure scenario text,--config profile.release.package.loadgen-$(crate).opt-level=0)
 UV_VERSION := 0.13.8
 # Trusts the system's certificates, as pip does: a proxy to the registry may have a certificate that
 # only this machine knows.
