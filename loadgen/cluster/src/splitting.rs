@@ -1,7 +1,8 @@
 //! Splits a worker's snapshots into reports that the manager accepts.
 
-use loadgen_measure::{Counts, Interval, Snapshot};
+use loadgen_measure::{Counts, Interval, Snapshot, StrainSample};
 
+use super::collector::strain_counts;
 use super::messages::MOST_HISTOGRAMS;
 
 /// Numbers the snapshots that a worker sends in a round: the parts of those that its recorder returned.
@@ -12,12 +13,21 @@ pub(super) struct Splitter {
 
 impl Splitter {
     /// Returns the results of a snapshot as snapshots of at most [`MOST_HISTOGRAMS`] large histograms, almost always
-    /// one.
-    pub(super) fn split(&mut self, snapshot: Snapshot) -> impl Iterator<Item = Snapshot> {
+    /// one. The first of them in which strain counts has the strain of the snapshot's time.
+    pub(super) fn split(
+        &mut self,
+        snapshot: Snapshot,
+        strain: StrainSample,
+    ) -> impl Iterator<Item = (Snapshot, StrainSample)> {
         let parts = split(snapshot.intervals, MOST_HISTOGRAMS);
         let first = self.sent;
         self.sent = first.saturating_add(u32::try_from(parts.len()).unwrap_or(u32::MAX));
-        (first..).zip(parts).map(|(number, intervals)| Snapshot { number, intervals })
+        let counts = |part: &Vec<Interval>| part.iter().any(|it| strain_counts(it.phase));
+        let strained = parts.iter().position(counts).unwrap_or(0);
+        parts.into_iter().enumerate().zip(first..).map(move |((part, intervals), number)| {
+            let strain = if part == strained { strain } else { StrainSample::default() };
+            (Snapshot { number, intervals }, strain)
+        })
     }
 
     /// Number of the snapshots so far.
@@ -144,8 +154,12 @@ mod tests {
             Snapshot { number: 7, intervals: vec![interval] }
         };
         let mut splitter = Splitter::default();
-        let mut numbers =
-            |steps| splitter.split(snapshot(steps)).map(|it| it.number).collect::<Vec<_>>();
+        let strain = StrainSample { elapsed: Duration::from_secs(1), ..StrainSample::default() };
+        let mut numbers = |steps| {
+            let parts: Vec<_> = splitter.split(snapshot(steps), strain).collect();
+            assert_eq!(parts.iter().filter(|(_, it)| *it == strain).count(), 1);
+            parts.into_iter().map(|(part, _)| part.number).collect::<Vec<_>>()
+        };
         assert_eq!(
             [numbers(1), numbers(2 * MOST_HISTOGRAMS + 1), numbers(0)],
             [vec![0], vec![1, 2, 3], vec![4]]

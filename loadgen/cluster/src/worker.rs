@@ -262,9 +262,9 @@ impl Round {
     ) -> Result<u32, ClusterError> {
         let mut splitter = Splitter::default();
         while let Some(snapshot) = snapshots.recv().await {
-            let mut sample = strain.take();
-            for part in splitter.split(snapshot) {
-                self.report(News::Snapshot(part, std::mem::take(&mut sample))).await?;
+            let sample = strain.take();
+            for (part, sample) in splitter.split(snapshot, sample) {
+                self.report(News::Snapshot(part, sample)).await?;
             }
         }
         Ok(splitter.sent())

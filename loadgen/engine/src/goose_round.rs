@@ -140,6 +140,7 @@ impl GooseRound {
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {
             checks: self.plan.scenario.steps.iter().map(check).collect(),
+            known: std::mem::take(&mut self.plan.known).into(),
             secrets: Secrets::of(&self.plan.scenario),
             iterating: Countdown::new(users + u32::from(may_come(&gate))),
             supply: Supply::new(

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use loadgen_scenario::{Data, Order, Scenario, Sharing};
+use loadgen_scenario::{Order, Scenario, Sharing};
 
 /// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -39,16 +39,6 @@ impl Plan {
             *rows = rows.dealt(share.rows(count, self.scenario.load.users));
         }
         part
-    }
-
-    /// Creates the data source of the user with this number, with the values that all users have.
-    #[must_use]
-    pub fn data(&self, user: u32) -> Data {
-        let mut data = Data::new(self.seed, user);
-        for (name, value) in &self.known {
-            data.capture(name, value.clone());
-        }
-        data
     }
 
     /// Returns the length of the ramp-up, over which users start. Zero if iterations end the round,

@@ -124,7 +124,7 @@ impl<'a> Trial<'a> {
         let number = self.plan.scenario.load.users;
         let mut link = self.transport.link(Number { local: number, global: number });
         link.keep_samples();
-        let mut data = self.plan.data(number);
+        let mut data = Data::new(self.plan.seed, number).knowing(self.plan.known.clone().into());
         data.set_iteration(iteration);
         Supply::new(self.plan.scenario.rows.clone(), number).take_for_verification(&mut data);
         TrialUser { plan: &self.plan, secrets: &self.secrets, link, data }
@@ -149,7 +149,10 @@ impl TrialUser<'_> {
 
     /// Returns the values that these steps have captured so far, by name.
     pub(super) fn captured(&self, steps: &[Step]) -> Vec<(String, String)> {
-        let captures = steps.iter().flat_map(|step| &step.captures);
+        let mut captures: Vec<_> = steps.iter().flat_map(|step| &step.captures).collect();
+        captures.sort_by(|a, b| a.name.cmp(&b.name));
+        captures.dedup_by(|a, b| a.name == b.name);
+        let captures = captures.into_iter();
         let values = captures.filter_map(|capture| {
             Some((capture.name.clone(), self.data.captured(&capture.name)?.to_owned()))
         });

@@ -29,6 +29,20 @@ pub struct Mismatch {
 }
 
 impl Mismatch {
+    /// Returns the difference between the answer to a step and the step's expectation, if any.
+    pub(super) fn of(step: &Step, tried: Tried) -> Option<Self> {
+        let Tried { request, answer, wrong, kind, .. } = tried;
+        let (expected, got) = wrong?;
+        let status = answer.map(|answer| answer.status);
+        Some(Self { step: step.name.clone(), request, expected, got, status, kind })
+    }
+
+    /// Returns whether nothing of an answer came.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.status.is_none() && self.kind.is_some_and(is_of_connection)
+    }
+
     /// Returns the fix for a server that does not answer; `None` if it answers.
     fn fix_of_silence(&self) -> Option<&'static str> {
         let got = self.got.to_lowercase();
@@ -130,10 +144,7 @@ impl VerifyError {
     /// Returns the error of a step that did not go as expected; `None` if it did. `fix` is the fix for a server that
     /// answers.
     pub(super) fn of(who: &str, step: &Step, tried: Tried, fix: &str) -> Option<Self> {
-        let Tried { request, answer, wrong, kind, .. } = tried;
-        let (expected, got) = wrong?;
-        let status = answer.map(|answer| answer.status);
-        let mismatch = Mismatch { step: step.name.clone(), request, expected, got, status, kind };
+        let mismatch = Mismatch::of(step, tried)?;
         let help = mismatch.fix_of_silence().unwrap_or(fix).to_owned();
         Some(Self::Mismatch { who: who.to_owned(), mismatch: Box::new(mismatch), help })
     }

@@ -1,6 +1,7 @@
 //! Generates random-looking data that is the same for the same seed.
 
 use std::fmt::Write;
+use std::sync::Arc;
 
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -21,12 +22,19 @@ pub struct Data {
     /// so that a scenario without random data costs nothing.
     stream: Option<Box<ChaCha8Rng>>,
     moved: bool,
+    /// Random number generator of [`Self::pick`], and the iteration that it is in, created at the first draw.
+    picks: Option<(Box<ChaCha8Rng>, u64)>,
     /// Values captured from responses and cells of rows, by name; so few that a linear search is
-    /// cheapest.
-    captured: Vec<(String, String)>,
+    /// cheapest. `None` for a value that the user has no more, although all users had it at first.
+    captured: Vec<(String, Option<String>)>,
+    /// Values that all users have from the start, by name, unless the user has captured its own.
+    known: Arc<[(String, String)]>,
     /// Texts that are rendered once for each user, by their keys; as few as the steps of a scenario.
     rendered: Vec<(usize, String)>,
 }
+
+/// Number of the first random stream of picks. Those with lower numbers generate users' data and other choices.
+const PICKS: u64 = 1 << 33;
 
 /// Binary logarithm of the number of 32-bit words between the starts of two iterations in a user's
 /// random stream. The stream has 2^68 words: enough for 2^40 iterations with 1 GiB of random bits
@@ -47,9 +55,17 @@ impl Data {
             iteration: 0,
             stream: None,
             moved: false,
+            picks: None,
             captured: Vec::new(),
+            known: Arc::default(),
             rendered: Vec::new(),
         }
+    }
+
+    /// Adds values that all users have.
+    #[must_use]
+    pub fn knowing(self, known: Arc<[(String, String)]>) -> Self {
+        Self { known, ..self }
     }
 
     /// Returns the text that was kept under this key, if any.
@@ -81,14 +97,17 @@ impl Data {
     /// Stores a captured value and replaces the previous value of the same name.
     pub fn capture(&mut self, name: &str, value: String) {
         match self.captured.iter_mut().find(|(known, _)| known == name) {
-            Some((_, kept)) => *kept = value,
-            None => self.captured.push((name.to_owned(), value)),
+            Some((_, kept)) => *kept = Some(value),
+            None => self.captured.push((name.to_owned(), Some(value))),
         }
     }
 
     /// Removes a captured value.
     pub fn forget(&mut self, name: &str) {
-        self.captured.retain(|(known, _)| known != name);
+        match self.captured.iter_mut().find(|(known, _)| known == name) {
+            Some((_, kept)) => *kept = None,
+            None => self.captured.push((name.to_owned(), None)),
+        }
     }
 
     /// Stores the cells of a row and replaces the previous cells of the same names.
@@ -96,10 +115,11 @@ impl Data {
         for (name, cell) in cells {
             match self.captured.iter_mut().find(|(known, _)| known == name) {
                 Some((_, kept)) => {
+                    let kept = kept.get_or_insert_default();
                     kept.clear();
                     kept.push_str(cell);
                 }
-                None => self.captured.push((name.to_owned(), cell.to_owned())),
+                None => self.captured.push((name.to_owned(), Some(cell.to_owned()))),
             }
         }
     }
@@ -109,10 +129,31 @@ impl Data {
         self.stream().random_range(0..count.max(1))
     }
 
+    /// Draws the index of one of `count` values of a response, all equally likely. The draws have a stream of their
+    /// own, so that what a server answers does not change the user's generated data. `count` must not be zero.
+    pub fn pick(&mut self, count: usize) -> usize {
+        let (stream, iteration) = self.picks.get_or_insert_with(|| {
+            let mut stream = ChaCha8Rng::seed_from_u64(self.seed);
+            stream.set_stream(PICKS | u64::from(self.user));
+            // No iteration has this number.
+            (Box::new(stream), u64::MAX)
+        });
+        if *iteration != self.iteration {
+            stream.set_word_pos(u128::from(self.iteration) << WORDS_PER_ITERATION);
+            *iteration = self.iteration;
+        }
+        stream.random_range(0..count.max(1))
+    }
+
     /// Returns the captured value or cell of this name, if one exists.
     pub fn captured(&self, name: &str) -> Option<&str> {
-        let found = self.captured.iter().find(|(known, _)| known == name);
-        found.map(|(_, value)| value.as_str())
+        match self.captured.iter().find(|(known, _)| known == name) {
+            Some((_, value)) => value.as_deref(),
+            None => {
+                let found = self.known.iter().find(|(known, _)| known == name);
+                found.map(|(_, value)| value.as_str())
+            }
+        }
     }
 
     fn stream(&mut self) -> &mut ChaCha8Rng {
@@ -220,6 +261,35 @@ mod tests {
         jumped.push_uuid(&mut other);
         assert_eq!(one, other);
         assert!(!skipped.contains(&one));
+    }
+
+    #[test]
+    fn a_user_may_replace_or_lose_what_all_users_have() {
+        let all: Arc<[(String, String)]> = Arc::new([("token".to_owned(), "of all".to_owned())]);
+        let mut data = Data::new(1, 1).knowing(all);
+        assert_eq!(data.captured("token"), Some("of all"));
+        data.capture("token", "own".to_owned());
+        assert_eq!(data.captured("token"), Some("own"));
+        data.forget("token");
+        assert_eq!(data.captured("token"), None);
+        data.keep([("token", "cell")].into_iter());
+        assert_eq!((data.captured("token"), data.captured("other")), (Some("cell"), None));
+    }
+
+    #[test]
+    fn picks_do_not_change_the_data_and_follow_from_the_iteration() {
+        let (mut with, mut without) = (Data::new(7, 3), Data::new(7, 3));
+        let picked: Vec<usize> = (0..5).map(|_| with.pick(1_000)).collect();
+        let uuid = |data: &mut Data| {
+            let mut out = String::new();
+            data.push_uuid(&mut out);
+            out
+        };
+        assert_eq!(uuid(&mut with), uuid(&mut without));
+        with.set_iteration(1);
+        assert_ne!((0..5).map(|_| with.pick(1_000)).collect::<Vec<_>>(), picked);
+        with.set_iteration(0);
+        assert_eq!((0..5).map(|_| with.pick(1_000)).collect::<Vec<_>>(), picked);
     }
 
     proptest! {

@@ -159,6 +159,16 @@ impl Template {
         pieces.collect()
     }
 
+    /// Returns whether the template has what only users have: their numbers, rows and captured values.
+    pub(super) fn is_of_users(&self) -> bool {
+        self.pieces.iter().any(|piece| match piece {
+            Piece::User | Piece::Iteration | Piece::Captured { .. } => true,
+            Piece::Repeat { inner, .. } | Piece::Once { inner, .. } => inner.is_of_users(),
+            Piece::Credentials { user, password } => user.is_of_users() || password.is_of_users(),
+            _ => false,
+        })
+    }
+
     /// Returns whether the template sends captured values, cells of rows or environment variables
     /// without any encoding.
     pub(super) fn has_plain_values(&self) -> bool {

@@ -30,9 +30,11 @@ impl Scenario {
         names.retain(|name| !given.contains(name));
         let uncertain = names.into_iter().filter_map(|name| {
             let others = self.steps.iter().enumerate().filter(|(other, _)| *other != index);
-            let by = others.filter(|(_, it)| it.captures.iter().any(|it| it.name == name));
-            let by: Vec<String> = by.map(|(_, it)| format!("`{}`", it.name)).collect();
-            let is_shared = self.once.iter().any(|step| step.surely(name));
+            let others = self.once.iter().chain(others.map(|(_, it)| it));
+            let by = others.filter(|it| it.captures.iter().any(|it| it.name == name));
+            let by: Vec<String> = by.map(|it| format!("`{}`", it.name)).collect();
+            let is_shared = self.once.iter().rfind(|it| it.captures.iter().any(|it| it.name == name));
+            let is_shared = is_shared.is_some_and(|step| step.surely(name));
             let is_certain = is_shared || self.once_or_alone(index).any(|mut before| {
                 !before.contains(&index) && before.all(|other| self.steps[other].surely(name))
             });
@@ -57,8 +59,8 @@ impl Scenario {
         };
         let mut names = step.given.iter().flat_map(Given::present);
         let name = names.find(|name| {
-            let mut by =
-                self.all_steps().filter(|it| it.captures.iter().any(|it| it.name == *name));
+            let before = self.once.iter().chain(&self.steps);
+            let mut by = before.filter(|it| it.captures.iter().any(|it| it.name == *name));
             let is_captured = by.clone().next().is_some();
             is_captured && by.all(|it| needs(it, name))
         })?;

@@ -7,7 +7,7 @@ use crate::analysis::Comparable;
 use crate::cli::CompareArgs;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
-use crate::process::print;
+use crate::process::print_report;
 use crate::record::{Judgement, RunsRecord};
 use crate::report::{self, Document};
 
@@ -30,7 +30,7 @@ pub(super) fn run(args: &CompareArgs) -> Result<Exit, Failure> {
     if let Some(path) = &args.junit {
         junit::write(path, &report::junit_of_comparison(&record))?;
     }
-    print(&Document::Comparison(&record).render(args.format, None))?;
+    print_report(&Document::Comparison(&record).render(args.format, None))?;
     exit(&record)
 }
 

@@ -4,7 +4,7 @@ use crate::cli::ReportArgs;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
-use crate::process::print;
+use crate::process::print_report;
 use crate::report::Reported;
 
 /// Prints each saved run, and writes the run's HTML report
@@ -20,7 +20,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
         let text = record.document().render(args.format, Some(&folder));
         // The result is shown even if saving failed.
         let written = RunFolder::of_saved(&folder).save_page(&record.page());
-        print(&text)?;
+        print_report(&text)?;
         written?;
     }
     Ok(Exit::Done)

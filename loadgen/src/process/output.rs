@@ -22,7 +22,12 @@ fn say_error(error: &miette::Report) {
 
 /// Prints a result on stdout.
 pub fn print(text: &str) -> Result<(), Failure> {
-    write_result(&mut io::stdout(), text).map_err(unprinted)?;
+    write_result(&mut io::stdout(), text).map_err(unprinted)
+}
+
+/// Prints a report on stdout. Tells on stderr that a terminal is too narrow for its tables.
+pub fn print_report(text: &str) -> Result<(), Failure> {
+    print(text)?;
     say_if_narrow(io::stdout(), text);
     Ok(())
 }

@@ -54,6 +54,7 @@ async fn start() -> (String, Shared) {
         .route("/tenants", post(create))
         .route("/tenants/{id}", delete(remove))
         .route("/tenants/{id}/orders", get(orders))
+        .route("/hang", get(std::future::pending::<StatusCode>))
         .with_state(seen.clone());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -127,13 +128,30 @@ async fn a_failed_step_before_the_users_ends_the_round_with_its_response() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_was_made_before_a_failed_step_is_removed() {
+    let (url, seen) = start().await;
+    let second = "[[step]]\nname = \"refused\"\nwhen = \"once\"\npost = \"/tenants\"\n\
+                  body = { json = { refused = true } }\nexpect = { status = 201 }\n";
+    let scenario = SCENARIO.replacen(
+        "[[step]]\nname = \"orders\"",
+        &format!("{second}[[step]]\nname = \"orders\""),
+        1,
+    );
+    let finished = run(&scenario, &url, &[]);
+    assert_eq!(finished.code, Some(4), "{}", finished.said());
+    let Seen { created, deleted, requests, .. } = std::mem::take(&mut *seen.lock().unwrap());
+    assert_eq!((created.len(), &created[..1], requests), (2, &deleted[..], 0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_failed_step_after_the_users_is_told_and_the_round_stands() {
     let (url, _) = start().await;
     let finished = run(&SCENARIO.replace("status = 204", "status = 200"), &url, &["--rounds=1"]);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     assert_eq!(finished.json()["targets"][0]["total"]["requests"], 40);
     let said = finished.said();
-    assert!(said.contains("step      delete the tenant"), "{said}");
+    assert!(said.contains("the step `delete the tenant`, with when = \"finally\""), "{said}");
+    assert!(said.contains("expected status 200, got 204"), "{said}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,9 +189,34 @@ async fn a_trial_sends_the_steps_of_a_round_around_the_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn steps_after_the_users_are_sent_after_ctrl_c() {
-    let (url, seen) = start().await;
+    let (finished, seen) =
+        interrupted(&SCENARIO.replace("iterations = 40", "duration = \"1m\"")).await;
+    let Seen { created, deleted, .. } = std::mem::take(&mut *seen.lock().unwrap());
+    assert_eq!((created.len(), &created), (1, &deleted), "{}", finished.said());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_hangs_after_the_users_delays_ctrl_c_by_three_seconds() {
     let scenario = SCENARIO.replace("iterations = 40", "duration = \"1m\"");
-    let project = Project::real().file("mine.toml", &scenario);
+    let scenario = scenario.replace("delete = \"/tenants/{{ tenant }}\"", "get = \"/hang\"");
+    let begun = Instant::now();
+    let (finished, _) = interrupted(&scenario).await;
+    assert!(
+        begun.elapsed() < Duration::from_secs(20),
+        "the timeout is 30 s: {:?}",
+        begun.elapsed()
+    );
+    assert!(
+        finished.said().contains("were cut off 3 seconds after the interrupt"),
+        "{}",
+        finished.said()
+    );
+}
+
+/// Runs a scenario, and presses Ctrl-C under load.
+async fn interrupted(scenario: &str) -> (Finished, Shared) {
+    let (url, seen) = start().await;
+    let project = Project::real().file("mine.toml", scenario);
     let arguments = ["-s", "mine.toml", "--url", &url, "--workers=2", "--warmup=0s"];
     let mut command = project.command(&arguments);
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -186,6 +229,5 @@ async fn steps_after_the_users_are_sent_after_ctrl_c() {
     let output = tokio::task::block_in_place(|| child.wait_with_output().unwrap());
     let finished = Finished::of(output, &project.path(""));
     assert_eq!(finished.code, Some(130), "{}", finished.said());
-    let Seen { created, deleted, .. } = std::mem::take(&mut *seen.lock().unwrap());
-    assert_eq!((created.len(), &created), (1, &deleted));
+    (finished, seen)
 }

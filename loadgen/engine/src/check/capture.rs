@@ -101,8 +101,7 @@ fn picked<T>(mut values: impl Iterator<Item = T>, pick: Pick, data: &mut Data) -
         Pick::Last => values.last(),
         Pick::Random => {
             let mut values: Vec<T> = values.collect();
-            // A draw from nothing would change the data that follows.
-            (!values.is_empty()).then(|| values.swap_remove(data.draw(values.len())))
+            (!values.is_empty()).then(|| values.swap_remove(data.pick(values.len())))
         }
     }
 }

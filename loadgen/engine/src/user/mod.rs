@@ -5,6 +5,7 @@ mod once;
 use std::borrow::Cow;
 use std::future::poll_fn;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::yield_now;
@@ -34,6 +35,8 @@ const IDLE: Duration = Duration::from_millis(10);
 pub(super) struct Shared {
     pub plan: Plan,
     pub checks: Vec<Check>,
+    /// Values that all users have from the start: [`Plan::known`].
+    pub known: Arc<[(String, String)]>,
     pub gate: Gate,
     /// Number of users that have not finished their iterations.
     pub iterating: Countdown,
@@ -81,7 +84,8 @@ impl Shared {
         let mut user = User {
             shared: self,
             visitor: Visitor::new(number),
-            data: self.plan.data(self.plan.first_user.saturating_add(number.global)),
+            data: Data::new(self.plan.seed, self.plan.first_user.saturating_add(number.global))
+                .knowing(self.known.clone()),
             chance: Chance::new(self.plan.seed, number.global),
             link: self.transport.link(number),
             alarm: Alarm::new(self.gate.round_end(), now),

@@ -1,6 +1,8 @@
 //! `auth`: user and password of requests (HTTP Basic authentication, RFC 7617).
 
+use super::moment;
 use super::reader::{Faults, Value};
+use crate::error::Fault;
 use crate::escape::Position;
 use crate::model::{Step, When};
 use crate::template::{Piece, Template};
@@ -38,6 +40,28 @@ pub(super) fn of_all(http: &Value<'_>, faults: &mut Faults<'_>) -> Option<Header
     let header = read(&value, faults);
     faults.scope.when = when;
     header
+}
+
+/// Adds a fault if the credentials of all steps differ for each user, and one of these steps, which no user sends, has
+/// none of its own.
+pub(super) fn refuse_of_users<'a>(
+    (name, value): &Header,
+    mut of_round: impl Iterator<Item = &'a Step>,
+    http: &Value<'_>,
+    faults: &mut Faults<'_>,
+) {
+    let lacks = |step: &&Step| !step.headers.iter().any(|(own, _)| own == name);
+    if value.is_of_users()
+        && let Some(step) = of_round.find(lacks)
+    {
+        let message = format!(
+            "`auth` of [http] differs for each user, but no user sends `{}`, with when = \"{}\"",
+            step.name,
+            moment::word(step.when)
+        );
+        let help = "give this step an `auth` of its own";
+        faults.add(Fault::new(message).at(http.key_place.clone(), "for each user").help(help));
+    }
 }
 
 /// Adds a header to each step that sends headers and does not have one of the same name.

@@ -21,8 +21,10 @@ pub(super) const ASSIGN: [(&str, Assign); 2] =
 pub(super) struct Steps {
     /// `None` if a step or a flow has a fault.
     pub all: Option<All>,
-    /// Names of the steps; `None` if a step has no valid name.
+    /// Names of the steps of users; `None` if a step has no valid name.
     pub steps: Option<Vec<String>>,
+    /// Names of the steps that no user sends.
+    pub of_round: Vec<String>,
     /// Names of the flows; `None` if a flow has no valid name.
     pub flows: Option<Vec<String>>,
     /// Position of the first step of a WebSocket; `None` without such steps.
@@ -69,7 +71,7 @@ pub(super) fn read_all(
         if flows.is_empty() { of_users.len() } else { ends_before(|when| when >= When::Stop) };
     let (first, stop) = of_users.split_at(last);
     let mut read = step::read_all("a [[step]]", first, faults);
-    check_order(&read, flows.is_empty(), faults);
+    let first_ends = read.len();
     let mut begins = Vec::new();
     for (index, header) in headers.iter().enumerate() {
         begins.push(read.len());
@@ -81,12 +83,15 @@ pub(super) fn read_all(
         refuse_once(&own, faults);
         read.extend(own);
     }
-    begins.push(read.len());
+    let flows_end = read.len();
+    begins.push(flows_end);
     faults.scope.captured(of_flows.concat());
     read.extend(step::read_all("a [[step]]", stop, faults));
     let once = steps.iter().filter(|step| moment::written(step) == Some(When::Once));
     faults.scope.has_captured(once.flat_map(capture::names).collect());
     let finally = step::read_all("a [[step]]", finally, faults);
+    let outside = read[..first_ends].iter().chain(&read[flows_end..]).chain(&finally);
+    check_order(outside, headers.is_empty(), faults);
     check_names(read.iter().chain(&finally), &headers, faults);
     let is_once = |read: &Read| read.moment.as_ref().is_some_and(|it| it.when == When::Once);
     let begin = read.iter().take_while(|read| is_once(read)).count();
@@ -109,6 +114,8 @@ pub(super) fn read_all(
 
     let named = read.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
     let flow_names = headers.iter().map(|it| Some(it.name.as_ref()?.text.clone())).collect();
+    let of_round = once.iter().chain(&finally).filter_map(|it| it.name.as_ref());
+    let of_round = of_round.map(|name| name.text.clone()).collect();
     let [once, steps, finally] = [once, read, finally]
         .map(|read| read.into_iter().map(|it| it.step).collect::<Option<Vec<Step>>>());
     let all = steps.and_then(|steps| {
@@ -121,7 +128,7 @@ pub(super) fn read_all(
         };
         Some(All { once: once?, steps, finally: finally?, flows })
     });
-    Steps { all, steps: named, flows: flow_names, websocket, call }
+    Steps { all, steps: named, of_round, flows: flow_names, websocket, call }
 }
 
 fn read_tables<'a>(
@@ -236,9 +243,13 @@ fn refuse_once(steps: &[Read], faults: &mut Faults<'_>) {
     }
 }
 
-/// Checks that the steps are in the order of sending, that of [`When`]. Steps of iterations are all in flows, or all outside flows.
-fn check_order(read: &[Read], without_flows: bool, faults: &mut Faults<'_>) {
-    let known: Vec<&Moment> = read.iter().filter_map(|it| it.moment.as_ref()).collect();
+/// Checks that the steps outside flows are in the order of sending, that of [`When`]. Steps of iterations are all in flows, or all outside flows.
+fn check_order<'a>(
+    read: impl Iterator<Item = &'a Read> + Clone,
+    without_flows: bool,
+    faults: &mut Faults<'_>,
+) {
+    let known: Vec<&Moment> = read.clone().filter_map(|it| it.moment.as_ref()).collect();
     for pair in known.windows(2).filter(|pair| pair[0].when > pair[1].when) {
         let (wrong, how, place) = match pair[1].when {
             When::Once | When::Start => (pair[1], "follows a step that is sent later", "before"),
@@ -252,13 +263,13 @@ fn check_order(read: &[Read], without_flows: bool, faults: &mut Faults<'_>) {
     if !without_flows {
         for moment in of_iterations {
             let message = "this step belongs to no flow";
-            let help = "write it as a [[flow.step]], or send it once: when = \"start\" or \"stop\"";
+            let help = "write it as a [[flow.step]], or send it once: with `when` and a word";
             faults
                 .add(Fault::new(message).at(moment.place.clone(), "outside the flows").help(help));
         }
         return;
     }
-    if !known.is_empty() && known.len() == read.len() && of_iterations.next().is_none() {
+    if !known.is_empty() && known.len() == read.count() && of_iterations.next().is_none() {
         let fault = Fault::new("the scenario has no step for its iterations: there is no load")
             .at(known[0].place.clone(), "sent once");
         faults.add(fault.help("add a [[step]] without `when`"));

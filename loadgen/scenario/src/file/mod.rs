@@ -126,7 +126,7 @@ fn read_scenario(
     let assign = assign.and_then(|value| flow::read_assign(&value, flows.is_some(), faults));
     let is_closed = load.as_ref().is_some_and(|load| load.model == Model::Closed);
     let one_flow_each = is_closed && assign == Some(Assign::User);
-    let Steps { mut all, steps: names, flows, websocket, call } =
+    let Steps { mut all, steps: names, of_round, flows, websocket, call } =
         flow::read_all(steps, flows, one_flow_each, faults);
     match (&http, websocket, call) {
         (_, Some(websocket), Some(call)) => grpc::refuse_websocket(call, websocket, faults),
@@ -138,7 +138,8 @@ fn read_scenario(
         }
         _ => {}
     }
-    if let (Some(auth), Some(all)) = (&auth, &mut all) {
+    if let (Some(auth), Some(all), Some(http)) = (&auth, &mut all, &http_table) {
+        auth::refuse_of_users(auth, all.once.iter().chain(&all.finally), http, faults);
         for steps in [&mut all.once, &mut all.steps, &mut all.finally] {
             auth::send_with_all(auth, steps);
         }
@@ -149,6 +150,7 @@ fn read_scenario(
     let groups = steps.map(groups);
     let known = thresholds::Known {
         steps: names.as_deref(),
+        of_round: &of_round,
         flows: flows.as_deref(),
         groups: groups.as_deref(),
         counters: counters.as_deref(),

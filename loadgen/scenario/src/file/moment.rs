@@ -46,13 +46,14 @@ pub(super) fn read(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Mom
 /// Adds a fault for each key of a step that no user sends, and that has a meaning only for users and their results;
 /// and if the step uses a WebSocket.
 pub(super) fn refuse_of_users(
-    table: &mut Table<'_>,
+    table: &Table<'_>,
     placed: Option<&Placed>,
     moment: &Moment,
     faults: &mut Faults<'_>,
 ) {
     let word = word(moment.when);
-    for value in table.take_any(["counters", "group", "think_time", "verify"]) {
+    let refused = ["counters", "group", "think_time", "verify"];
+    for value in refused.into_iter().filter_map(|key| table.peek(key)) {
         let message = format!("a step with when = \"{word}\" cannot have `{}`", value.key);
         let help = match value.key {
             "verify" => "the step is always sent, and must go as expected: leave out `verify`",

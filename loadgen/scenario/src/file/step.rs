@@ -87,7 +87,7 @@ fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
         place: request.place.clone(),
     });
     if let Some(moment) = moment.as_ref().filter(|moment| !moment.when.is_of_users()) {
-        moment::refuse_of_users(&mut table, placed.as_ref(), moment, faults);
+        moment::refuse_of_users(&table, placed.as_ref(), moment, faults);
     }
     let step = read_rest(text, moment.as_ref(), request, &mut table, faults);
     table.finish(faults);

@@ -15,6 +15,8 @@ use crate::threshold::{Of, Threshold, parse_condition};
 pub(super) struct Known<'a> {
     /// Names of all steps.
     pub steps: Option<&'a [String]>,
+    /// Names of the steps that no user sends.
+    pub of_round: &'a [String],
     /// Names of all flows.
     pub flows: Option<&'a [String]>,
     /// Names of all groups of steps.
@@ -94,6 +96,9 @@ fn read_threshold(
     let Some(of) = name.map_or(Some(Of::All), |name| known.of(name)) else {
         let name = name.unwrap_or_default();
         let message = match known.flows {
+            _ if known.of_round.iter().any(|it| it == name) => {
+                format!("no user sends the step `{name}`, so that it is in no result")
+            }
             Some([_, ..]) => format!("the scenario has no step, flow or group `{name}`"),
             _ => format!("the scenario has no step `{name}`"),
         };

@@ -11,6 +11,7 @@ use std::ops::RangeInclusive;
 
 use super::Session;
 use super::load::{answered, json_keys, rate_per_s};
+use super::round_steps::After;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::stopped::Stopped;
 use crate::analysis::statistics::order;
@@ -114,16 +115,23 @@ impl Session<'_> {
     ) -> Result<([MeasuredRound; 2], Option<LabError>), Stopped> {
         let name = format!("{} beside {}", begun[0].name, begun[1].name);
         self.tell(Event::RoundBegan(Begun { name: &name, ..begun[0] }));
-        let plans = [
-            self.set_up(begun[0], Some(&mut *first)).await?,
-            self.set_up(begun[1], Some(&mut *second)).await?,
-        ];
+        let (one, mut is_set_up) = self.set_up(begun[0], Some(&mut *first)).await;
+        let mut other = begun[1].plan.clone();
+        if is_set_up.is_ok() {
+            (other, is_set_up) = self.set_up(begun[1], Some(&mut *second)).await;
+        }
+        let plans = [one, other];
         let begun = [0, 1].map(|at| Begun { plan: &plans[at], ..begun[at] });
-        let result = Box::pin(self.load_users_of_both(begun, before, [first, second])).await;
-        if !matches!(result, Ok((_, Some(_)))) {
-            for begun in begun {
-                self.tear_down(begun).await;
+        let result = match is_set_up {
+            Ok(()) => {
+                let both = [&mut *first, &mut *second];
+                Box::pin(self.load_users_of_both(begun, before, both)).await
             }
+            Err(stopped) => Err(stopped),
+        };
+        let after = if matches!(result, Ok((_, None))) { After::Load } else { After::Error };
+        for (begun, running) in begun.into_iter().zip([first, second]) {
+            self.tear_down(begun, Some(running), after).await;
         }
         result
     }

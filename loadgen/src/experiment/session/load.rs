@@ -9,6 +9,7 @@ use super::Session;
 use super::probe;
 use super::refusals::Refusals;
 use super::relay::Relay;
+use super::round_steps::After;
 use super::service_monitor::{Services, Watch, idle_memory};
 use super::stopped::{Stopped, unless};
 use crate::engine::{
@@ -101,12 +102,17 @@ impl Session<'_> {
         mut running: Option<&mut Target>,
     ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
         self.tell(Event::RoundBegan(begun));
-        let plan = self.set_up(begun, running.as_deref_mut()).await?;
+        let (plan, is_set_up) = self.set_up(begun, running.as_deref_mut()).await;
         let begun = Begun { plan: &plan, ..begun };
-        // Boxed: the future of a round is large, and that of the whole run holds it.
-        let result = Box::pin(self.load_users(begun, before, running)).await;
-        if !matches!(result, Ok((_, Some(_)))) {
-            self.tear_down(begun).await;
+        let result = match is_set_up {
+            // Boxed: the future of a round is large, and that of the whole run holds it.
+            Ok(()) => Box::pin(self.load_users(begun, before, running.as_deref_mut())).await,
+            Err(stopped) => Err(stopped),
+        };
+        // Steps after the users might delete what proofs count. The next round empties the backends.
+        if !self.is_proved(&plan, before) {
+            let after = if matches!(result, Ok((_, None))) { After::Load } else { After::Error };
+            self.tear_down(begun, running, after).await;
         }
         result
     }

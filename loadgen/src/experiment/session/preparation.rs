@@ -2,6 +2,7 @@
 
 use super::generator::Generator;
 use super::probe::Probe;
+use super::round_steps::After;
 use super::stopped::{Stopped, unless};
 use super::{Session, workers};
 use crate::experiment::job::{Job, Method};
@@ -63,11 +64,14 @@ impl Session<'_> {
         begun: Begun<'_>,
         mut running: Option<&mut Target>,
     ) -> Result<(), Stopped> {
-        let plan = self.set_up(begun, running.as_deref_mut()).await?;
+        let (plan, mut result) = self.set_up(begun, running.as_deref_mut()).await;
         let begun = Begun { plan: &plan, ..begun };
-        let verified = self.verify(begun, running).await;
-        self.tear_down(begun).await;
-        verified.map(|_| ())
+        if result.is_ok() {
+            result = self.verify(begun, running.as_deref_mut()).await.map(|_| ());
+        }
+        let after = if result.is_ok() { After::Load } else { After::Error };
+        self.tear_down(begun, running, after).await;
+        result
     }
 
     /// Starts the processes that run during all rounds of these jobs, unless they run already:
@@ -102,9 +106,6 @@ impl Session<'_> {
     /// that fails is found before the measurement.
     pub(super) async fn try_proofs(&mut self, jobs: &[Job]) -> Result<(), Stopped> {
         let with_proofs = || jobs.iter().filter(|job| !job.scenario.proofs.is_empty());
-        if self.lab.is_some() && with_proofs().any(|job| !job.scenario.finally.is_empty()) {
-            self.observers.tell(Event::Note(NO_FINALLY));
-        }
         match &self.lab {
             _ if with_proofs().next().is_none() => {}
             _ if self.job().method == Method::Duets => {
@@ -115,6 +116,9 @@ impl Session<'_> {
                 self.observers.tell(Event::Note(NO_PROOFS_IN_SLICES));
             }
             Some(lab) => {
+                if with_proofs().any(|job| !job.scenario.finally.is_empty()) {
+                    self.observers.tell(Event::Note(NO_FINALLY));
+                }
                 let existing = jobs.iter().map(|job| job.scenario.existing);
                 let existing = existing.max_by_key(|existing| existing.items).unwrap_or_default();
                 unless(&self.interrupt, lab.fill(existing)).await?.map_err(Failure::from)?;

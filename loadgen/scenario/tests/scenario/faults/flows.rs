@@ -24,6 +24,19 @@ faults! {
          [[step]]\nname = \"c\"\npost = \"/orders\"\ncapture = { order = { json = \"/id\" } }\n\n\
          [[step]]\nname = \"d\"\ndelete = \"/orders/{{ order }}\"\nwhen = \"finally\"\n",
     );
+    steps_of_a_round_out_of_order_beside_flows: message(
+        "[http]\nauth = { user = \"u{{ user }}\", password = \"secret\" }\n\n\
+         [[step]]\nname = \"a\"\nget = \"/\"\nwhen = \"once\"\n\n\
+         [[step]]\nname = \"b\"\nget = \"/\"\nwhen = \"finally\"\nauth = { user = \"root\", password = \"secret\" }\n\n\
+         [[step]]\nname = \"c\"\nget = \"/\"\nwhen = \"stop\"\n\n\
+         [[flow]]\nname = \"f\"\n\n[[flow.step]]\nname = \"d\"\nget = \"/\"\nwhen = \"once\"\n\n\
+         [thresholds]\n\"a.p95\" = \"< 1s\"\n",
+    );
+    credentials_of_users_and_a_threshold_without_users: message(
+        "[http]\nauth = { user = \"u{{ user }}\", password = \"secret\" }\n\n\
+         [[step]]\nname = \"a\"\nget = \"/\"\nwhen = \"once\"\n\n[[step]]\nname = \"b\"\nget = \"/\"\n\n\
+         [thresholds]\n\"a.p95\" = \"< 1s\"\n",
+    );
     values_of_users_after_all_users: message(
         "[[step]]\nname = \"c\"\npost = \"/orders\"\ncapture = { order = { json = \"/id\" } }\n\n\
          [[step]]\nname = \"d\"\ndelete = \"/orders/{{ order }}\"\nwhen = \"finally\"\n",
