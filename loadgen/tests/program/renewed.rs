@@ -60,7 +60,14 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        tree(self.process.id()).into_iter().for_each(|pid| signal(pid, Signal::KILL));
+        let pid = self.process.id();
+        // nginx ends its workers itself, also one that it starts at this moment for a reload.
+        signal(pid, Signal::TERM);
+        let begun = Instant::now();
+        while tree(pid).len() > 1 && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        tree(pid).into_iter().for_each(|pid| signal(pid, Signal::KILL));
     }
 }
 
