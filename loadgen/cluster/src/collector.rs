@@ -149,7 +149,7 @@ impl Collected {
         }
         self.samples = samples;
         self.numbers.insert(number);
-        let counted = snapshot.intervals.iter().filter(|it| strain_counts(it.phase));
+        let counted = snapshot.intervals.iter().filter(|it| Strain::counts_in(it.phase));
         let seconds = counted.map(|interval| interval.second.saturating_add(1)).max();
         self.seconds = self.seconds.max(seconds.unwrap_or(0));
         // Of the parts of a split snapshot, only one has the strain of its second.
@@ -220,11 +220,6 @@ impl Collected {
         }
         gaps
     }
-}
-
-/// Whether the strain on a worker in this phase of a round counts.
-pub(super) fn strain_counts(phase: Phase) -> bool {
-    !matches!(phase, Phase::Warmup | Phase::Stop)
 }
 
 fn too_many(worker: u32) -> String {

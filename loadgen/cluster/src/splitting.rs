@@ -1,8 +1,7 @@
 //! Splits a worker's snapshots into reports that the manager accepts.
 
-use loadgen_measure::{Counts, Interval, Snapshot, StrainSample};
+use loadgen_measure::{Counts, Interval, Snapshot, Strain, StrainSample};
 
-use super::collector::strain_counts;
 use super::messages::MOST_HISTOGRAMS;
 
 /// Numbers the snapshots that a worker sends in a round: the parts of those that its recorder returned.
@@ -22,7 +21,7 @@ impl Splitter {
         let parts = split(snapshot.intervals, MOST_HISTOGRAMS);
         let first = self.sent;
         self.sent = first.saturating_add(u32::try_from(parts.len()).unwrap_or(u32::MAX));
-        let counts = |part: &Vec<Interval>| part.iter().any(|it| strain_counts(it.phase));
+        let counts = |part: &Vec<Interval>| part.iter().any(|it| Strain::counts_in(it.phase));
         let strained = parts.iter().position(counts).unwrap_or(0);
         parts.into_iter().enumerate().zip(first..).map(move |((part, intervals), number)| {
             let strain = if part == strained { strain } else { StrainSample::default() };

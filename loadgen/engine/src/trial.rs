@@ -149,10 +149,7 @@ impl TrialUser<'_> {
 
     /// Returns the values that these steps have captured so far, by name.
     pub(super) fn captured(&self, steps: &[Step]) -> Vec<(String, String)> {
-        let mut captures: Vec<_> = steps.iter().flat_map(|step| &step.captures).collect();
-        captures.sort_by(|a, b| a.name.cmp(&b.name));
-        captures.dedup_by(|a, b| a.name == b.name);
-        let captures = captures.into_iter();
+        let captures = steps.iter().flat_map(|step| &step.captures);
         let values = captures.filter_map(|capture| {
             Some((capture.name.clone(), self.data.captured(&capture.name)?.to_owned()))
         });

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::timeline::Phase;
+
 /// Lateness of a timer from which the second of the timer counts as late. A worker that is delayed
 /// for 50 ms, 5 % of a second, sees one in twenty responses of that second late: the p95 is then no
 /// longer the server's.
@@ -36,6 +38,12 @@ pub struct Strain {
 }
 
 impl Strain {
+    /// Whether the strain on a worker in this phase of a round counts.
+    #[must_use]
+    pub fn counts_in(phase: Phase) -> bool {
+        !matches!(phase, Phase::Warmup | Phase::Stop)
+    }
+
     /// Adds one sample. Sums saturate, because samples come from the network.
     pub fn add(&mut self, sample: &StrainSample) {
         self.merge(&Self {

@@ -149,7 +149,11 @@ pub async fn stalling(after: Duration) -> SocketAddr {
             sleep_until(end).await;
         }
     };
-    let app = Router::new().route("/", get(answer));
+    serve(Router::new().route("/", get(answer))).await
+}
+
+/// Serves an application of a test until the test's process ends.
+pub async fn serve(app: Router) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
@@ -179,11 +183,7 @@ where
     F: FnOnce() -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Response> + Send + 'static,
 {
-    let app = Router::new().route("/", get(answer));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    address
+    serve(Router::new().route("/", get(answer))).await
 }
 
 /// Starts a server that answers the first `answered` requests, and none after them.
@@ -194,11 +194,7 @@ pub async fn silent(answered: usize) -> SocketAddr {
             std::future::pending::<()>().await;
         }
     };
-    let app = Router::new().route("/", get(answer));
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let address = listener.local_addr().unwrap();
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    address
+    serve(Router::new().route("/", get(answer))).await
 }
 
 /// Returns an address on loopback at which nobody listens.

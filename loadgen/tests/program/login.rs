@@ -9,9 +9,9 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use crate::common::program::Project;
+use crate::common::serve;
 
 /// Tokens that the server has issued, and those of them that came back.
 #[derive(Default)]
@@ -79,9 +79,7 @@ async fn values_of_the_login_are_used_by_later_steps() {
         .route("/profile/{token}", get(profile))
         .route("/logout", post(logout))
         .with_state(known.clone());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let url = format!("http://{}", serve(app).await);
 
     let project = Project::real().file("login.toml", SCENARIO);
     for (out, workers) in [("alone", None), ("shared", Some("--workers=2"))] {

@@ -11,12 +11,12 @@ use axum::routing::{delete, get, post};
 use axum::{Json, Router};
 use rustix::process::Signal;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 
 use crate::common::processes::signal;
 use crate::common::program::{Finished, Project};
+use crate::common::serve;
 
-/// What the server has seen: the tenants that it has created and deleted, and the requests of users.
+/// What the server saw: the tenants that it created and deleted, and the requests of users.
 #[derive(Default)]
 struct Seen {
     created: Vec<String>,
@@ -56,9 +56,7 @@ async fn start() -> (String, Shared) {
         .route("/tenants/{id}/orders", get(orders))
         .route("/hang", get(std::future::pending::<StatusCode>))
         .with_state(seen.clone());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+    let url = format!("http://{}", serve(app).await);
     (url, seen)
 }
 

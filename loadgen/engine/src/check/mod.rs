@@ -5,6 +5,7 @@ mod conditions;
 pub(super) mod expectations;
 mod json;
 mod known;
+mod pointer;
 
 use std::time::Duration;
 

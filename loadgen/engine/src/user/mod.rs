@@ -1,9 +1,9 @@
 //! Runs one user, from its first request to its last.
 
 mod once;
+mod socket;
 
 use std::borrow::Cow;
-use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,16 +17,13 @@ use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate, Visitor};
 use super::plan::Plan;
 use super::rows::{Supply, Turn};
-use super::transport::{Failure, Link, Slot, Transport};
+use super::transport::{Failure, Link, Transport};
 use loadgen_measure::{Ending, ErrorKind, Outcome, Recorder};
 use loadgen_scenario::{Assign, Data, Model, OnError, Secrets, Step, ThinkTime};
 
 /// Number of a user's first iteration in the warm-up. The number is far from the numbers of counted
 /// iterations, so that the data of counted iterations does not depend on how far the warm-up came.
 const WARMUP: u64 = 1 << 39;
-
-/// Longest time for which a user waits for its server to close the user's WebSocket, after the user's last request.
-const GOODBYE: Duration = Duration::from_millis(500);
 
 /// Pause of a user after an iteration that sent nothing.
 const IDLE: Duration = Duration::from_millis(10);
@@ -97,27 +94,9 @@ impl Shared {
         };
         match user.link.socket().cloned() {
             None => user.run().await,
-            Some(socket) => {
-                Box::pin(beside(user.run(), &socket)).await;
-                // A server that does not answer is not waited for.
-                let away = poll_fn(|context| socket.poll_away(context));
-                let _ = tokio::time::timeout(GOODBYE, away).await;
-            }
+            Some(socket) => Box::pin(socket::run(user.run(), &socket)).await,
         }
     }
-}
-
-/// Runs a user, and its WebSocket while the user waits for something else.
-async fn beside(user: impl Future<Output = ()>, socket: &Slot) {
-    let mut user = pin!(user);
-    poll_fn(|context| {
-        let polled = user.as_mut().poll(context);
-        if polled.is_pending() {
-            socket.poll_idle(context);
-        }
-        polled
-    })
-    .await;
 }
 
 impl<'a> User<'a> {

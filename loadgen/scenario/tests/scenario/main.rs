@@ -5,5 +5,6 @@ mod bodies;
 mod calls;
 mod faults;
 mod files;
+mod flows;
 mod properties;
 mod tls;
