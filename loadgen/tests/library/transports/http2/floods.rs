@@ -8,7 +8,7 @@ use loadgen::measure::ErrorKind;
 use super::peer::{
     self, CONTINUATION, DATA, END_HEADERS, END_STREAM, HEADERS, OK, PING, Peer, SETTINGS, Server,
 };
-use super::run::{one_user, run};
+use super::run::{Came, one_user, run};
 
 /// A user's own connection, and one that users share.
 const WAYS: [&str; 2] = ["version = \"2\"", "version = \"2\", connections = 1"];
@@ -45,30 +45,48 @@ async fn a_storm_of_settings_and_pings_delays_a_response_at_most() {
 /// not never.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endless_flood_is_cut_by_the_timeout() {
-    let flooding: [fn(&mut Peer, u32) -> io::Result<()>; 4] = [
-        |peer, _| flood(peer, &peer::frame(SETTINGS, 0, 0, &[])),
-        |peer, _| flood(peer, &peer::frame(PING, 0, 0, &[0; 8])),
-        |peer, _| flood(peer, &peer::frame(0x77, 0, 0, b"unknown")),
-        |peer, id| {
-            peer.send_headers(id, OK, &[], 0)?;
-            flood(peer, &peer::frame(DATA, 0, id, &[0; 1_000]))
-        },
+    let floods = [
+        peer::frame(SETTINGS, 0, 0, &[]),
+        peer::frame(PING, 0, 0, &[0; 8]),
+        peer::frame(0x77, 0, 0, b"unknown"),
     ];
-    for serve in flooding {
+    for frame in floods {
         for http in WAYS {
+            let frame = frame.clone();
             let server = Server::start(&[], move |peer, _| {
-                let id = peer.request()?;
-                serve(peer, id)
+                peer.request()?;
+                flood(peer, &frame)
             });
-            let step = "get = \"/\"\ntimeout = \"300ms\"";
-            let came = run(&server.url(), http, "users = 2, iterations = 4", step).await;
-            assert_eq!(came.answered(), 0);
-            assert_eq!(came.counts.failures(), 4, "{:?}", came.counts.examples);
-            let kinds = [ErrorKind::Timeout, ErrorKind::Reset, ErrorKind::Protocol];
-            assert!(came.errors().iter().all(|(kind, _)| kinds.contains(kind)), "{http}: {came:?}");
+            let came = four_requests(&server, http).await;
             assert!(came.counts.errors.contains_key(&ErrorKind::Timeout), "{http}: {came:?}");
         }
     }
+}
+
+/// The server never reads, so it cannot know how far the client has opened the stream's window: it is at fault
+/// as soon as it sends more, which a fast server does before the timeout.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endless_body_ends_with_its_window_or_at_the_timeout() {
+    for http in WAYS {
+        let server = Server::start(&[], |peer, _| {
+            let id = peer.request()?;
+            peer.send_headers(id, OK, &[], 0)?;
+            flood(peer, &peer::frame(DATA, 0, id, &[0; 1_000]))
+        });
+        let came = four_requests(&server, http).await;
+        assert!(came.counts.bytes > 0, "bytes of a cut response count");
+    }
+}
+
+/// What came of four requests of two users at a server that floods: four failures.
+async fn four_requests(server: &Server, http: &str) -> Came {
+    let step = "get = \"/\"\ntimeout = \"300ms\"";
+    let came = run(&server.url(), http, "users = 2, iterations = 4", step).await;
+    assert_eq!(came.answered(), 0);
+    assert_eq!(came.counts.failures(), 4, "{:?}", came.counts.examples);
+    let kinds = [ErrorKind::Timeout, ErrorKind::Reset, ErrorKind::Protocol];
+    assert!(came.errors().iter().all(|(kind, _)| kinds.contains(kind)), "{http}: {came:?}");
+    came
 }
 
 #[tokio::test(flavor = "multi_thread")]
