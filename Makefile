@@ -27,7 +27,7 @@ PEERS := .loadgen/peers
 TARGET_FOLDER = $(shell $(CARGO) metadata --no-deps --format-version 1 | sed -n 's/.*"target_directory":"\([^"]*\)".*/\1/p')
 BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo builds))/release
 
-.PHONY: help setup run build docs screenshot lint fmt clean images-offline images-base
+.PHONY: help setup run build docs reference screenshot lint fmt clean images-offline images-base
 .PHONY: test test-build test-rust test-unit test-library test-program test-measured
 .PHONY: test-python test-network test-podman test-report test-wheel
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
@@ -132,7 +132,11 @@ lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the action, an
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.gitlab-ci action/gitlab.yml
 	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml
 
-docs: $(PYTHON) ## Build the site of docs/ in site/, and check its links
+reference: ## Write the tables of docs/reference/ that follow from the code
+	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference
+
+docs: $(PYTHON) ## Check the tables of docs/reference/, build the site of docs/ in site/, and check its links
+	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference -- --check
 	$(UV) run --frozen --isolated --only-group docs -- zensical build --clean --strict
 
 # Releases: see CONTRIBUTING.md. The workflow release.yml runs these recipes, so that what is tested here is what the
