@@ -1,5 +1,5 @@
-//! Writes the tables of `docs/reference/` that follow from the code: `make reference`. With `--check`, changes
-//! nothing, and fails if a table is not as the code says: `make docs`.
+//! Writes what follows from the code: the tables of `docs/reference/`, and the JSON Schema of scenario files for editors.
+//! `make reference` runs it. With `--check`, it changes nothing, and fails if something is not as the code says: `make docs`.
 //!
 //! A page has a table between two comments, of which the first one names the table:
 //!
@@ -12,37 +12,50 @@
 
 #![allow(clippy::print_stderr, reason = "a fault of a page is for the person who runs this")]
 
+mod keys;
+mod markdown;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
-const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference");
+const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const BEGIN: &str = "<!-- table: ";
 const END: &str = "<!-- end of table -->";
 
 fn main() -> io::Result<ExitCode> {
     let checks = env::args().nth(1).is_some_and(|option| option == "--check");
+    let project = Path::new(PROJECT);
     let mut code = ExitCode::SUCCESS;
-    let mut pages: Vec<_> = fs::read_dir(FOLDER)?.collect::<Result<_, _>>()?;
-    pages.sort_by_key(fs::DirEntry::file_name);
-    for page in pages {
-        if let Err(fault) = update(&page.path(), checks) {
-            eprintln!("docs/reference/{}: {fault}", page.file_name().display());
+    let mut update = |path: &Path, now: &dyn Fn(&str) -> Result<String, String>| {
+        if let Err(fault) = write(path, now, checks) {
+            eprintln!("{}: {fault}", path.strip_prefix(project).unwrap_or(path).display());
             code = ExitCode::FAILURE;
         }
-    }
+    };
+    update(&project.join("scenarios/loadgen.schema.json"), &|_| {
+        Ok(format!("{:#}\n", loadgen::scenario::json_schema()))
+    });
+    let mut pages: Vec<_> =
+        fs::read_dir(project.join("docs/reference"))?.collect::<Result<_, _>>()?;
+    pages.sort_by_key(fs::DirEntry::file_name);
+    pages.iter().for_each(|page| update(&page.path(), &with_tables));
     Ok(code)
 }
 
-/// Writes the tables of a page, or only checks them. Fails with the reason.
-fn update(page: &Path, checks: bool) -> Result<(), String> {
+/// Writes the text that `now` makes of a file's text, or only checks whether it differs. Fails with the reason.
+fn write(
+    path: &Path,
+    now: &dyn Fn(&str) -> Result<String, String>,
+    checks: bool,
+) -> Result<(), String> {
     let reason = |error: io::Error| error.to_string();
-    let old = fs::read_to_string(page).map_err(reason)?;
-    let new = with_tables(&old)?;
+    let old = fs::read_to_string(path).map_err(reason)?;
+    let new = now(&old)?;
     match new == old {
         true => Ok(()),
-        false if checks => Err("a table is not as the code says: run make reference".to_owned()),
-        false => fs::write(page, new).map_err(reason),
+        false if checks => Err("not as the code says: run make reference".to_owned()),
+        false => fs::write(path, new).map_err(reason),
     }
 }
 
@@ -64,6 +77,8 @@ fn with_tables(page: &str) -> Result<String, String> {
 /// Returns a table in Markdown. Its name begins with the kind of its rows.
 fn table(name: &str) -> Option<String> {
     let (kind, of) = name.split_once(' ').unwrap_or((name, ""));
-    let _ = (kind, of);
-    None
+    match kind {
+        "keys" => keys::table(of),
+        _ => None,
+    }
 }

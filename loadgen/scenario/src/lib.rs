@@ -51,6 +51,7 @@ mod sharing;
 mod size_range;
 mod stream;
 mod template;
+mod thousands;
 mod threshold;
 mod tls;
 mod warnings;
@@ -139,6 +140,12 @@ pub fn parse_to_run(
 /// form of a file; [`parse`] finds more faults.
 pub fn json_schema() -> serde_json::Value {
     file::schema()
+}
+
+/// Returns the rows of a table of a scenario file in the reference: keys, type, default and meaning, in
+/// Markdown. `name` is the table's name in messages, such as `[load]`; `None` for an unknown name.
+pub fn key_reference(name: &str) -> Option<Vec<[String; 4]>> {
+    file::reference(name)
 }
 
 fn check(

@@ -29,9 +29,6 @@ pub struct Load {
 /// another.
 pub const WARMUP: Duration = Duration::from_secs(1);
 
-/// Default of [`Load::drain`].
-pub(super) const DRAIN: Duration = Duration::from_secs(3);
-
 /// Time that a user waits between a response and the user's next request. In the open model, users
 /// wait only between the requests of an iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

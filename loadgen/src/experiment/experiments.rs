@@ -6,7 +6,7 @@ use super::scenarios;
 use crate::failure::{Exit, Failure};
 use crate::lab::Home;
 use crate::scenario;
-use crate::scenario::experiment::{ExperimentFile, Known, Unusable, has_groups};
+use crate::scenario::experiment::{ExperimentFile, Known, Unusable};
 use crate::scenario::{ScenarioError, process_environment, read_text};
 
 /// Largest file that is looked at, in bytes.
@@ -56,7 +56,7 @@ fn path(named: &str) -> Result<PathBuf, Failure> {
 /// name of an experiment of the project.
 pub fn is_experiment(named: &str) -> bool {
     match named.ends_with(".toml") || named.contains('/') {
-        true => read_text(LARGEST, Path::new(named)).is_ok_and(|text| has_groups(&text)),
+        true => read_text(LARGEST, Path::new(named)).is_ok_and(|text| ExperimentFile::is_in(&text)),
         false => all().is_ok_and(|all| all.iter().any(|path| scenarios::name(path) == named)),
     }
 }

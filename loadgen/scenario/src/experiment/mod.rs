@@ -5,7 +5,7 @@ mod explain;
 
 use std::fmt;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use miette::{Diagnostic, NamedSource};
@@ -14,7 +14,6 @@ use thiserror::Error;
 pub use self::explain::{describe_load, explain};
 use super::backend::Backend;
 use super::error::{Fault, count};
-use super::file;
 use super::limits::Limits;
 use super::load::Load;
 use super::metric::Metric;
@@ -263,43 +262,10 @@ impl Arm {
     }
 }
 
-/// Returns whether the text is that of an experiment rather than of a scenario: whether the text has
-/// groups.
-#[must_use]
-pub fn has_groups(text: &str) -> bool {
-    file::experiment::has_groups(text)
-}
-
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "\"{}\"", self.title)?;
         self.year.map_or(Ok(()), |year| write!(f, ", {year}"))?;
         self.url.as_ref().map_or(Ok(()), |url| write!(f, ", {url}"))
-    }
-}
-
-impl ExperimentFile {
-    /// Reads and checks an experiment file. The experiment's name is the file's stem.
-    pub fn load(path: &Path, known: &Known<'_>) -> Result<Self, ExperimentError> {
-        let text = crate::read_text(crate::LARGEST, path).map_err(|reason| {
-            let path = path.to_owned();
-            ExperimentError::Unreadable { path, reason }
-        })?;
-        let name = path.file_stem().unwrap_or(path.as_os_str());
-        Self::parse(&name.to_string_lossy(), &path.to_string_lossy(), &text, known)
-    }
-
-    /// Reads and checks the text of the experiment called `name`. Faults name `file` as the file.
-    pub fn parse(
-        name: &str,
-        file: &str,
-        text: &str,
-        known: &Known<'_>,
-    ) -> Result<Self, ExperimentError> {
-        file::experiment::read(name, text, known).map_err(|faults| ExperimentError::Invalid {
-            file: file.to_owned(),
-            text: NamedSource::new(file, text.to_owned()),
-            faults,
-        })
     }
 }

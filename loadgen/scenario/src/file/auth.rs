@@ -1,5 +1,6 @@
 //! `auth`: user and password of requests (HTTP Basic authentication, RFC 7617).
 
+use super::keys::{Custom, Key, Keys, TEMPLATE, key};
 use super::moment;
 use super::reader::{Faults, Value};
 use crate::error::Fault;
@@ -9,6 +10,16 @@ use crate::template::{Piece, Template};
 
 /// Name of the header that has user and password, in lower case.
 const HEADER: &str = "authorization";
+
+keys! {
+    /// user and password (HTTP Basic authentication)
+    pub(super) const KEYS: Keys = table("`auth`");
+
+    /// user
+    const USER: Key<Custom> = key("user", TEMPLATE).required();
+    /// password, such as `"{{ env PASSWORD }}"`
+    const PASSWORD: Key<Custom> = key("password", TEMPLATE).required();
+}
 
 /// A header's name and value.
 type Header = (String, Template);
@@ -74,8 +85,8 @@ pub(super) fn send_with_all(header: &Header, steps: &mut [Step]) {
 }
 
 fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Header> {
-    let mut table = value.table("`auth`", faults)?;
-    let (user, password) = (table.take("user"), table.take("password"));
+    let mut table = KEYS.open(value, faults)?;
+    let (user, password) = (USER.take(&mut table), PASSWORD.take(&mut table));
     table.finish(faults);
     let (Some(user), Some(password)) = (user, password) else {
         let help = "write auth = { user = \"anna\", password = \"{{ env PASSWORD }}\" }";

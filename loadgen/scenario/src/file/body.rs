@@ -1,5 +1,9 @@
 //! `body`: the body of a step's request.
 
+use super::keys::schema::Schema;
+use super::keys::{
+    self, Boolean, Custom, Defaulted, Integer, Key, Keys, PATH, TEMPLATE, custom, integer, key,
+};
 use super::reader::{Faults, Value};
 use super::{attachment, json, media_type, multipart, pairs};
 use crate::body::{Body, Part};
@@ -9,17 +13,59 @@ use crate::template::{Piece, Template};
 
 /// Largest number of repetitions of a JSON value in a body, which limits memory use after a typing
 /// error.
-pub(super) const MOST_REPETITIONS: u64 = 100_000;
+const MOST_REPETITIONS: u64 = 100_000;
 
 /// Keys of a body's content, of which a body has exactly one.
-pub(super) const CONTENTS: [&str; 5] = ["json", "text", "form", "multipart", "file"];
+const CONTENTS: [&str; 5] = [JSON.name(), TEXT.name(), FORM.name(), MULTIPART.name(), FILE.name()];
+
+/// Keys that only the body of an HTTP request has, and not the message of a call.
+pub(super) const OF_REQUESTS: [&str; 6] =
+    [TEXT.name(), FORM.name(), MULTIPART.name(), FILE.name(), CONTENT_TYPE.name(), REPEAT.name()];
+
+/// Default of a key of which the first such key says it.
+const ONE: &str = "as for `json`";
+
+keys! {
+    /// body of the request
+    pub(super) const KEYS: Keys = table("`body`").with(rules);
+
+    /// JSON body; its strings are templates
+    pub(super) const JSON: Key<Custom> = key("json", keys::JSON)
+        .otherwise("exactly one of `json`, `text`, `form`, `multipart` and `file` is required");
+    /// body that is sent unchanged
+    const TEXT: Key<Custom> = key("text", TEMPLATE).otherwise(ONE);
+    /// names and values of a [form](#query-and-form)
+    const FORM: Key<Custom> = key("form", custom("table", pairs::schema)).otherwise(ONE);
+    /// fields of a [multipart form](#files-and-multipart-forms), which may be files
+    const MULTIPART: Key<Custom> = key("multipart", custom("table", multipart::schema)).otherwise(ONE);
+    /// [file](#files-and-multipart-forms) of at most 16 MiB that is sent unchanged
+    const FILE: Key<Custom> = key("file", PATH).otherwise(ONE);
+    /// media type; not with `multipart`, whose media type names a boundary
+    const CONTENT_TYPE: Key<Custom> = key("content_type", media_type::KIND)
+        .otherwise(
+            "`application/json`; with `form` `application/x-www-form-urlencoded`; with `text` `text/plain; \
+             charset=utf-8`; with `file` by the extension of the file's name, or `application/octet-stream`",
+        );
+    /// with `json`: makes the body an array of this many renderings of the value
+    const REPEAT: Key<Integer> = key("repeat", integer(1, MOST_REPETITIONS));
+    /// whether the body is rendered once for each user: all requests of the step that a user sends have the
+    /// body of the first one. Each user keeps its body in memory
+    pub(super) const ONCE: Defaulted<Boolean> = key("once", Boolean).or("false");
+}
+
+fn rules(table: Schema) -> Schema {
+    let not_json = [TEXT.name(), FORM.name(), FILE.name()];
+    let table = table.requires_one_of(&CONTENTS);
+    let table = not_json.iter().fold(table, |table, key| table.excludes(key, &[REPEAT.name()]));
+    table.excludes(MULTIPART.name(), &[REPEAT.name(), CONTENT_TYPE.name()])
+}
 
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
-    let mut table = value.table("`body`", faults)?;
+    let mut table = KEYS.open(value, faults)?;
     let contents = table.take_any(CONTENTS);
-    let content_type = table.take("content_type");
-    let repeat = table.take("repeat");
-    let once = table.take("once").map_or(Some(false), |value| value.boolean(faults));
+    let content_type = CONTENT_TYPE.take(&mut table);
+    let repeat = REPEAT.take(&mut table);
+    let once = ONCE.read(&mut table, faults);
     let body = match contents.as_slice() {
         [content] => read_content(content, repeat, faults),
         [] => {
@@ -36,7 +82,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Body> {
             None
         }
     };
-    let is_multipart = contents.iter().any(|content| content.key == "multipart");
+    let is_multipart = contents.iter().any(|content| content.key == MULTIPART.name());
     let content_type = match content_type {
         Some(value) if is_multipart => {
             let message = "`content_type` cannot be set beside `multipart`";

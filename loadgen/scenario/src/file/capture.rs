@@ -3,33 +3,63 @@
 use toml::de::DeValue;
 
 use super::headers::is_token;
+use super::keys::schema::{self, Schema};
+use super::keys::{Boolean, Custom, Defaulted, Key, Keys, Text, custom, key, matching};
 use super::pointer::check_pointer;
-use super::reader::{Faults, Table, Value};
+use super::reader::{Faults, Value};
 use super::regex;
 use crate::error::Fault;
 use crate::method::Method;
 use crate::model::{Capture, Pick, Source};
 use crate::placeholder::PLACEHOLDERS;
 
-pub(super) const SOURCES: [&str; 3] = ["json", "header", "regex"];
+const SOURCES: [&str; 3] = [JSON.name(), HEADER.name(), REGEX.name()];
 
-/// Key that picks one of several values, and its words. A whole number stands for a number from 1.
-pub(super) const MATCH: &str = "match";
-pub(super) const PICKS: [(&str, Pick); 3] =
+/// Words that pick one of several values. A whole number stands for a number from 1.
+const PICKS: [(&str, Pick); 3] =
     [("first", Pick::First), ("last", Pick::Last), ("random", Pick::Random)];
 
 /// Largest number of a match.
-pub(super) const MOST_MATCHES: u64 = 1_000_000;
+const MOST_MATCHES: u64 = 1_000_000;
+
+keys! {
+    /// source of the value
+    pub(super) const KEYS: Keys = table("a capture").with(|table| table.requires_one_of(&SOURCES));
+
+    /// the content of a string; the JSON text of a number, `true`, `false`, an array or an object, as the
+    /// server wrote it. A part `*` stands for each element of an array and each member of an object, also one
+    /// that is called `*`
+    const JSON: Key<Custom> =
+        key("json", matching("JSON pointer", schema::POINTER))
+        .otherwise("exactly one of `json`, `header` and `regex` is required");
+    /// value of the first header with this name
+    const HEADER: Key<Text> = key("header", Text).otherwise("as for `json`");
+    /// match of a [regular expression](https://docs.rs/regex/latest/regex/#syntax) in the body's text: its
+    /// first group, or the whole match if the expression has no group
+    const REGEX: Key<Text> = key("regex", Text).otherwise("as for `json`");
+    /// whether a response may lack the value. The user then has no such value
+    const OPTIONAL: Defaulted<Boolean> = key("optional", Boolean).or("false");
+    /// which of several matches of `regex`, or of a pointer with `*`, counts
+    const MATCH: Key<Custom> =
+        key("match", custom("`\"first\"`, `\"last\"`, `\"random\"`, or 1 to 1,000,000", match_schema))
+        .otherwise("`\"first\"`");
+}
+
+fn match_schema() -> Schema {
+    let number = schema::integer(1..=MOST_MATCHES, "Number of the match, from 1.");
+    let word = schema::choice(&PICKS, "The first, the last or a random match.");
+    schema::one_of([word, number]).or("first")
+}
 
 const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \
                        { header = \"x-token\" } or { regex = 'token=(\\w+)' }";
 
 pub(super) fn read(
-    table: &mut Table<'_>,
+    value: Option<Value<'_>>,
     method: Option<&Method>,
     faults: &mut Faults<'_>,
 ) -> Option<Vec<Capture>> {
-    let Some(value) = table.take("capture") else { return Some(Vec::new()) };
+    let Some(value) = value else { return Some(Vec::new()) };
     let values = value.table("`capture`", faults)?.rest();
     let captures: Vec<_> = values.iter().map(|value| read_one(value, method, faults)).collect();
     captures.into_iter().collect()
@@ -53,7 +83,7 @@ fn read_one(
     faults: &mut Faults<'_>,
 ) -> Option<Capture> {
     let named = check_name(value, faults);
-    let mut table = value.table("a capture", faults)?;
+    let mut table = KEYS.open(value, faults)?;
     let sources = table.take_any(SOURCES);
     if sources.is_empty() {
         let message = format!("the capture `{}` has no source", value.key);
@@ -70,15 +100,16 @@ fn read_one(
         let of_body = sources.iter().filter(|source| source.key != "header");
         of_body.for_each(|source| refuse_for_head(source, faults));
     }
-    let optional = table.take("optional").map_or(Some(false), |value| value.boolean(faults));
-    let written = table.take(MATCH);
+    let optional = OPTIONAL.read(&mut table, faults);
+    let written = MATCH.take(&mut table);
     let pick = written.as_ref().map_or(Some(Pick::First), |value| read_pick(value, faults));
     let read: Vec<_> = sources.iter().map(|source| read_source(source, faults)).collect();
     table.finish(faults);
     let source = read.into_iter().next()??;
     let is_first = pick.is_some_and(|pick| pick.is_first());
     if let Some(written) = written.filter(|_| !is_first && !source.has_several()) {
-        let message = format!("`{MATCH}` picks one of several values, but this capture finds one");
+        let message =
+            String::from("`match` picks one of several values, but this capture finds one");
         let help = "write `*` for a part of the JSON pointer, as in \"/items/*/id\", use `regex`, or leave \
                     out `match`";
         return written.fault(message, "no effect", help, faults);

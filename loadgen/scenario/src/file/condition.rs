@@ -2,7 +2,9 @@
 
 use toml::de::DeValue;
 
-use super::headers::is_token;
+use super::headers::{self, is_token};
+use super::keys::schema::{self, Schema};
+use super::keys::{Custom, Key, Keys, Text, custom, key};
 use super::pointer::check_pointer;
 use super::reader::{Faults, Table, Value};
 use super::{json, regex};
@@ -11,7 +13,7 @@ use crate::expect::{Condition, HeaderCondition, JsonType};
 use crate::method::Method;
 use crate::size_range::SizeRange;
 
-pub(super) const JSON_TYPES: [(&str, JsonType); 6] = [
+const JSON_TYPES: [(&str, JsonType); 6] = [
     ("array", JsonType::Array),
     ("boolean", JsonType::Boolean),
     ("null", JsonType::Null),
@@ -21,7 +23,58 @@ pub(super) const JSON_TYPES: [(&str, JsonType); 6] = [
 ];
 
 /// Keys of conditions that read the body of a response.
-pub(super) const OF_BODY: [&str; 5] = ["body", "regex", "json", "json_type", "json_size"];
+pub(super) const OF_BODY: [&str; 5] =
+    [BODY.name(), REGEX.name(), JSON.name(), JSON_TYPE.name(), JSON_SIZE.name()];
+
+keys! {
+    /// conditions of which the response must meet none
+    pub(super) const KEYS: Keys = table("`not`");
+
+    /// text that the body must contain
+    pub(super) const BODY: Key<Custom> =
+        key("body", custom("string", || schema::of("string").with("minLength", 1)));
+    /// [expression](https://docs.rs/regex/latest/regex/#syntax) that must have a match in the body
+    pub(super) const REGEX: Key<Custom> = key("regex", custom("regular expression", || schema::of("string")));
+    /// JSON pointers into the body, each with the value that it must find
+    pub(super) const JSON: Key<Custom> =
+        key("json", custom("table", || at_pointer(schema::any("Expected value."))));
+    /// JSON pointers, each with the type of the value that it must find: `"array"`, `"boolean"`, `"null"`,
+    /// `"number"`, `"object"` or `"string"`
+    pub(super) const JSON_TYPE: Key<Custom> =
+        key("json_type", custom("table", || at_pointer(schema::choice(&JSON_TYPES, "Expected type."))));
+    /// JSON pointers, each with the size of the array (items), object (members) or string (characters) that it
+    /// must find: a number, or a range such as `">= 1"` (`<`, `<=`, `>` or `>=`)
+    pub(super) const JSON_SIZE: Key<Custom> = key("json_size", custom("table", || at_pointer(size_schema())));
+    /// names of headers, each with the whole value, with `{ regex = '…' }` for a part of the value, or with
+    /// `true` for any value. The first header of a name counts
+    pub(super) const HEADERS: Key<Custom> =
+        key("headers", custom("table", headers_schema));
+}
+
+keys! {
+    /// a part of the text
+    pub(super) const PATTERN: Keys = table("a part of a text");
+
+    /// regular expression that must have a match
+    pub(super) const PART: Key<Text> = key("regex", Text).required();
+}
+
+fn headers_schema() -> Schema {
+    let present = schema::any("Any value.").with("const", true);
+    let forms = [schema::text("The whole value."), PATTERN.schema(), present];
+    schema::named("", schema::one_of(forms)).with("propertyNames", headers::names())
+}
+
+fn at_pointer(value: Schema) -> Schema {
+    schema::named("", value)
+        .with("propertyNames", serde_json::json!({ "pattern": schema::POINTER }))
+}
+
+/// Returns the schema of a size, or of a range of sizes.
+pub(super) fn size_schema() -> Schema {
+    let range = schema::matching(r"^\s*[<>]=?\s*[0-9]+\s*$", "A range, such as \">= 1\".");
+    schema::one_of([schema::integer(0..=u64::MAX >> 1, "The number."), range])
+}
 
 const SIZE: &str = "a number, or a range such as \">= 1\"";
 
@@ -53,7 +106,7 @@ pub(super) fn take_all(
             })),
         }
     }
-    if let Some(headers) = table.take("headers") {
+    if let Some(headers) = HEADERS.take(table) {
         all.extend(read_headers(&headers, faults));
     }
     all
@@ -136,7 +189,7 @@ fn read_header(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<HeaderCondi
         }
         DeValue::Table(_) => {
             let mut table = value.table("a header", faults)?;
-            let pattern = table.take("regex");
+            let pattern = PART.take(&mut table);
             let place = table.place.clone();
             table.finish(faults);
             let Some(pattern) = pattern else {

@@ -5,10 +5,11 @@ use std::time::Duration;
 use toml::de::DeValue;
 
 use super::condition;
-use super::meaning::GRPC_STATUS;
+use super::keys::schema::{self, Schema};
+use super::keys::{Custom, Key, Keys, custom, key};
 use super::pointer::check_pointer;
-use super::reader::{Faults, Table, Value};
-use super::stream;
+use super::reader::{Faults, Value};
+use super::{meaning, stream};
 use crate::expect::{Condition, Expect, Statuses};
 use crate::grpc_status::{GrpcStatus, GrpcStatuses};
 use crate::method::Method;
@@ -16,7 +17,7 @@ use crate::model::Counter;
 use crate::nearest::suggestion;
 
 /// Words of `status` that stand for all statuses of a class (RFC 9110, section 15).
-pub(super) const CLASSES: [(&str, (u16, u16)); 5] = [
+const CLASSES: [(&str, (u16, u16)); 5] = [
     ("1xx", (100, 199)),
     ("2xx", (200, 299)),
     ("3xx", (300, 399)),
@@ -24,17 +25,61 @@ pub(super) const CLASSES: [(&str, (u16, u16)); 5] = [
     ("5xx", (500, 599)),
 ];
 
-const STATUS: &str = "a status such as 200, a class such as \"2xx\", or an array of these";
+keys! {
+    /// expected response
+    pub(super) const KEYS: Keys = table("`expect`");
+
+    /// status of the response
+    const STATUS: Key<Custom> =
+        key("status", custom("100 to 599; a class: `\"1xx\"` to `\"5xx\"`; or an array of these", status_schema))
+        .otherwise("`\"2xx\"`");
+    /// with `grpc`: status of the [call](#grpc-steps)
+    const GRPC_STATUS: Key<Custom> =
+        key(meaning::GRPC_STATUS, custom("name of a status, or an array of these", grpc_status_schema))
+        .otherwise("`\"OK\"`");
+    const BODY: Key<Custom> = condition::BODY;
+    const REGEX: Key<Custom> = condition::REGEX;
+    const JSON: Key<Custom> = condition::JSON;
+    const JSON_TYPE: Key<Custom> = condition::JSON_TYPE;
+    const JSON_SIZE: Key<Custom> = condition::JSON_SIZE;
+    const HEADERS: Key<Custom> = condition::HEADERS;
+    /// any of the keys from `body` to `headers`: conditions of which the response must meet none
+    const NOT: Key<Custom> = key("not", custom("table", || condition::KEYS.schema()));
+    /// longest latency of an expected response
+    const WITHIN: Key<Custom> =
+        key("within", custom("duration above zero, shorter than the `timeout`", schema::time));
+    /// body that arrives as a [stream](#streams) of events, which are measured one by one
+    const STREAM: Key<Custom> = key("stream", custom("`true`, or a table", stream::schema));
+}
+
+fn status_schema() -> Schema {
+    let status = || schema::integer(100..=599, "A status, such as 200.");
+    let class = || schema::choice(&CLASSES, "All statuses of a class, such as \"2xx\".");
+    let several = schema::array("Several statuses.", schema::one_of([status(), class()]));
+    schema::one_of([status(), class(), several.with("minItems", 1)])
+}
+
+fn grpc_status_schema() -> Schema {
+    let status = || schema::choice(&GrpcStatus::NAMED, "A status of gRPC, such as \"OK\".");
+    let several = schema::array("Several statuses.", status()).with("minItems", 1);
+    schema::one_of([status(), several])
+}
+
+/// Returns the schema of the counters of a step.
+pub(super) fn counters_schema() -> Schema {
+    schema::named("", schema::pointer("JSON pointer, such as \"/inserted\"."))
+}
+
+const STATUSES: &str = "a status such as 200, a class such as \"2xx\", or an array of these";
 
 /// Reads `expect` and `counters` of a step with this method and timeout, as far as they are known.
 pub(super) fn read(
-    table: &mut Table<'_>,
+    expect: Option<Value<'_>>,
+    counters: Option<Value<'_>>,
     method: Option<&Method>,
     timeout: Option<Duration>,
     faults: &mut Faults<'_>,
 ) -> (Option<Expect>, Vec<Counter>) {
-    let expect = table.take("expect");
-    let counters = table.take("counters");
     if method == Some(&Method::HEAD)
         && let Some(counters) = &counters
     {
@@ -53,13 +98,15 @@ fn read_expect(
     timeout: Option<Duration>,
     faults: &mut Faults<'_>,
 ) -> Option<Expect> {
-    let mut table = value.table("`expect`", faults)?;
-    let status = table.take("status").and_then(|value| read_statuses(&value, faults));
-    let grpc_status = table.take(GRPC_STATUS).map(|value| read_grpc_statuses(&value, faults));
+    let mut table = KEYS.open(value, faults)?;
+    let status = STATUS.take(&mut table).and_then(|value| read_statuses(&value, faults));
+    let grpc_status = GRPC_STATUS.take(&mut table).map(|value| read_grpc_statuses(&value, faults));
     let all = condition::take_all(&mut table, method, faults);
-    let not = table.take("not");
-    let within = table.take("within").and_then(|value| read_within(&value, timeout, faults));
-    let stream = table.take("stream").and_then(|value| stream::read(&value, method, faults));
+    let not = NOT.take(&mut table);
+    let within = WITHIN.take(&mut table);
+    let within = within.and_then(|value| read_within(&value, timeout, faults));
+    let stream = STREAM.take(&mut table);
+    let stream = stream.and_then(|value| stream::read(&value, method, faults));
     table.finish(faults);
     let none = not.map(|value| read_not(&value, method, faults)).unwrap_or_default();
     let grpc_status = grpc_status.flatten();
@@ -67,7 +114,7 @@ fn read_expect(
 }
 
 fn read_not(value: &Value<'_>, method: Option<&Method>, faults: &mut Faults<'_>) -> Vec<Condition> {
-    let Some(mut table) = value.table("`not`", faults) else { return Vec::new() };
+    let Some(mut table) = condition::KEYS.open(value, faults) else { return Vec::new() };
     let none = condition::take_all(&mut table, method, faults);
     table.finish(faults);
     none
@@ -75,7 +122,7 @@ fn read_not(value: &Value<'_>, method: Option<&Method>, faults: &mut Faults<'_>)
 
 fn read_statuses(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Statuses> {
     let values = match value.node.get_ref() {
-        DeValue::Array(_) => value.array(STATUS, faults)?,
+        DeValue::Array(_) => value.array(STATUSES, faults)?,
         _ => vec![value.clone()],
     };
     if values.is_empty() {
@@ -93,7 +140,7 @@ fn read_status(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(u16, u16)>
             Some((status, status))
         }
         DeValue::String(_) => value.choice(&CLASSES, faults),
-        _ => value.wrong_type(STATUS, faults),
+        _ => value.wrong_type(STATUSES, faults),
     }
 }
 

@@ -3,6 +3,8 @@
 use std::ops::Range;
 
 use super::capture;
+use super::keys::schema;
+use super::keys::{Choice, Custom, Defaulted, Integer, Key, Keys, custom, integer, key, not_blank};
 use super::moment::{self, Moment};
 use super::name::{Name, check_unique};
 use super::reader::{Faults, Value};
@@ -13,8 +15,12 @@ use crate::error::Fault;
 use crate::flow::{Assign, Flow, ITERATION};
 use crate::model::{Step, When};
 
-pub(super) const ASSIGN: [(&str, Assign); 2] =
-    [("iteration", Assign::Iteration), ("user", Assign::User)];
+const ASSIGNS: [(&str, Assign); 2] = [("iteration", Assign::Iteration), ("user", Assign::User)];
+
+keys! {
+    /// time at which a user takes a [flow](#flow): before each iteration, or once, for all its iterations
+    pub(super) const ASSIGN: Key<Choice<Assign>> = key("assign", Choice(&ASSIGNS)).otherwise("`\"iteration\"`");
+}
 
 /// All steps and flows of a file, and the names to which thresholds can refer.
 #[derive(Default)]
@@ -70,7 +76,7 @@ pub(super) fn read_all(
     let last =
         if flows.is_empty() { of_users.len() } else { ends_before(|when| when >= When::Stop) };
     let (first, stop) = of_users.split_at(last);
-    let mut read = step::read_all("a [[step]]", first, faults);
+    let mut read = step::read_all(&step::KEYS, first, faults);
     let first_ends = read.len();
     let mut begins = Vec::new();
     for (index, header) in headers.iter().enumerate() {
@@ -79,17 +85,17 @@ pub(super) fn read_all(
         let others = of_flows.iter().enumerate().filter(|(other, _)| *other != index);
         let others = others.flat_map(|(_, names)| names.clone());
         faults.scope.has_captured(captured(first).into_iter().chain(others).collect());
-        let own = step::read_all("a [[flow.step]]", &header.steps, faults);
+        let own = step::read_all(&step::OF_FLOW, &header.steps, faults);
         refuse_once(&own, faults);
         read.extend(own);
     }
     let flows_end = read.len();
     begins.push(flows_end);
     faults.scope.captured(of_flows.concat());
-    read.extend(step::read_all("a [[step]]", stop, faults));
+    read.extend(step::read_all(&step::KEYS, stop, faults));
     let once = steps.iter().filter(|step| moment::written(step) == Some(When::Once));
     faults.scope.has_captured(once.flat_map(capture::names).collect());
-    let finally = step::read_all("a [[step]]", finally, faults);
+    let finally = step::read_all(&step::KEYS, finally, faults);
     let outside = read[..first_ends].iter().chain(&read[flows_end..]).chain(&finally);
     check_order(outside, headers.is_empty(), faults);
     check_names(read.iter().chain(&finally), &headers, faults);
@@ -149,7 +155,21 @@ pub(super) fn read_assign(
         let help = "add [[flow]] tables, or leave out `assign`";
         return value.fault("`assign` needs flows", "no effect", help, faults);
     }
-    value.choice(&ASSIGN, faults)
+    value.choice(&ASSIGNS, faults)
+}
+
+keys! {
+    /// a journey of a user: the steps of one iteration
+    pub(super) const KEYS: Keys = table("a [[flow]]");
+
+    /// name of the flow in the results
+    const NAME: Key<Custom> = key("name", not_blank("unique string of one line")).required();
+    /// relative frequency of the flow
+    const WEIGHT: Defaulted<Integer> = key("weight", integer(1, MOST_WEIGHT)).or("1");
+    /// steps of an iteration, each in a table `[[flow.step]]` with the keys of [`[[step]]`](#step)
+    const STEP: Key<Custom> =
+        key("step", custom("array of tables", || schema::array("", step::OF_FLOW.schema()).with("minItems", 1)))
+        .required();
 }
 
 /// A `[[flow]]` whose steps are not read yet.
@@ -162,19 +182,16 @@ struct Header<'a> {
 impl<'a> Header<'a> {
     fn read(value: &Value<'a>, faults: &mut Faults<'_>) -> Self {
         let nothing = Self { name: None, weight: None, steps: Vec::new() };
-        let Some(mut table) = value.table("a [[flow]]", faults) else { return nothing };
-        let name = match table.take("name") {
+        let Some(mut table) = KEYS.open(value, faults) else { return nothing };
+        let name = match NAME.take(&mut table) {
             Some(name) => Name::read(&name, "a flow", faults),
             None => {
                 let help = "add a name, such as name = \"browse\": results are stored by name";
                 value.fault("the flow has no `name`", "no name", help, faults)
             }
         };
-        let weight = match table.take("weight") {
-            Some(value) => value.integer(1..=MOST_WEIGHT, faults).and_then(|it| it.try_into().ok()),
-            None => Some(1),
-        };
-        let steps = match table.take("step") {
+        let weight = WEIGHT.read(&mut table, faults).and_then(|weight| weight.try_into().ok());
+        let steps = match STEP.take(&mut table) {
             Some(value) => value.array("an array of tables, each headed [[flow.step]]", faults),
             None => Some(Vec::new()),
         };

@@ -8,9 +8,11 @@ use prost_reflect::MessageDescriptor;
 use protox::Compiler;
 use toml::de::DeValue;
 
+use super::keys::schema::{self, Schema};
+use super::keys::{Custom, Key, Keys, custom, key};
 use super::reader::{Faults, Table, Value};
 use super::services::Services;
-use super::{http, json, message};
+use super::{body, json, message};
 use crate::body::Body;
 use crate::bounded::read_at_most;
 use crate::error::Fault;
@@ -22,14 +24,26 @@ use crate::template::Template;
 /// Key of a step whose value is a service and a method, and of the table with the `.proto` files.
 pub(super) const KEY: &str = "grpc";
 
+keys! {
+    /// services that steps call with gRPC
+    pub(super) const KEYS: Keys = table("[grpc]");
+
+    /// `.proto` files of the services, relative to the scenario file
+    const PROTO: Key<Custom> = key("proto", custom("path, or an array of paths", paths)).required();
+    /// folders in which `import` looks for files, before the folder of each file in `proto`
+    const INCLUDE: Key<Custom> = key("include", custom("path, or an array of paths", paths));
+}
+
+fn paths() -> Schema {
+    let several = schema::array("Several paths.", schema::name("A path.")).with("minItems", 1);
+    schema::one_of([schema::name("A path."), several])
+}
+
 /// Media type of a call's messages.
 const MEDIA_TYPE: &str = "application/grpc";
 
 /// Largest `.proto` file, in bytes.
 const LARGEST: u64 = 16 << 20;
-
-/// Keys of `body` that a call does not have.
-const OTHER_BODIES: [&str; 6] = ["text", "form", "multipart", "file", "content_type", "repeat"];
 
 /// Returns whether a step of the scenario makes a call. Steps are not read yet.
 pub(super) fn is_used(scenario: &Table<'_>) -> bool {
@@ -46,8 +60,8 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Services {
 }
 
 fn read_table(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Protos> {
-    let mut table = value.table("[grpc]", faults)?;
-    let (proto, include) = (table.take("proto"), table.take("include"));
+    let mut table = KEYS.open(value, faults)?;
+    let [proto, include] = [PROTO, INCLUDE].map(|key| key.take(&mut table));
     table.finish(faults);
     let Some(proto) = proto else {
         let help = "name the file that describes the service, such as proto = \"greeter.proto\"";
@@ -172,15 +186,15 @@ pub(super) fn read_body(
     let Some(value) = value else {
         return Some(Body::of_text(MEDIA_TYPE, Template::literal("{}")));
     };
-    let mut table = value.table("`body`", faults)?;
-    let others = table.take_any(OTHER_BODIES);
+    let mut table = body::KEYS.open(value, faults)?;
+    let others = table.take_any(body::OF_REQUESTS);
     for other in &others {
         let message = format!("`{}` has no meaning in a step with `grpc`", other.key);
         let fault = Fault::new(message).at(other.key_place.clone(), "no effect");
         faults.add(fault.help("write the request's message as body = { json = { … } }"));
     }
-    let json = table.take("json");
-    let once = table.take("once").map_or(Some(false), |value| value.boolean(faults));
+    let json = body::JSON.take(&mut table);
+    let once = body::ONCE.read(&mut table, faults);
     table.finish(faults);
     let Some(json) = json else {
         if others.is_empty() {
@@ -230,7 +244,7 @@ pub(super) fn check_http(
         }
     };
     let fault = Fault::new(format!("gRPC cannot be used with {what}")).at(place, "calls a method");
-    http::refuse(fault.help(help), table, faults);
+    faults.add_beside(fault.help(help), table);
 }
 
 /// Adds a fault: `call` and `websocket` are the first steps that call a method and use a WebSocket.

@@ -1,5 +1,8 @@
 //! `headers`: headers of a step, besides those of every request.
 
+use serde_json::json;
+
+use super::keys::schema::{self, Schema};
 use super::reader::{Faults, Value};
 use super::services::Services;
 use crate::error::Fault;
@@ -13,6 +16,17 @@ const FRAMING: [&str; 2] = ["content-length", "transfer-encoding"];
 /// Headers of a connection in HTTP/1.1, which make a request in HTTP/2 malformed (RFC 9113, section
 /// 8.2.2).
 const OF_CONNECTION: [&str; 5] = ["connection", "keep-alive", "proxy-connection", "te", "upgrade"];
+
+/// Returns the schema of header names, which are tokens (RFC 9110, section 5.6.2).
+pub(super) fn names() -> serde_json::Value {
+    json!({ "pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$" })
+}
+
+/// Returns the schema of the headers of a step.
+pub(super) fn schema() -> Schema {
+    let value = schema::text("Value of the header, a template.");
+    schema::named("", value).with("propertyNames", names())
+}
 
 pub(super) fn read(
     value: &Value<'_>,

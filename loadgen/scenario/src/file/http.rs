@@ -2,46 +2,99 @@
 
 use std::path::Path;
 
+use serde_json::{Value as Json, json};
 use url::{Host, ParseError, Url};
 
-use super::reader::{Faults, Value};
-use super::tls;
+use super::keys::schema::{Schema, partly, says};
+use super::keys::{
+    Boolean, Choice, Custom, Defaulted, Integer, Key, Keys, custom, integer, key, matching,
+};
+use super::reader::{Faults, Table, Value};
+use super::{auth, tls};
 use crate::error::Fault;
 use crate::http::{Http, HttpVersion, Reuse, TransportKind};
 use crate::overrides::MOST_USERS;
 
 /// Largest number of consecutive redirects: as many as browsers follow.
-pub(super) const MOST_REDIRECTS: u64 = 20;
+const MOST_REDIRECTS: u64 = 20;
 
 /// Largest number of connections, and of users of one connection: as many as users.
-pub(super) const MOST_SHARED: u64 = MOST_USERS as u64;
+const MOST_SHARED: u64 = MOST_USERS as u64;
 
-const KEYS: [&str; 11] = [
-    "version",
-    "connections",
-    "streams",
-    "redirects",
-    "cookies",
-    "proxy",
-    "connection",
-    "resend",
-    "transport",
-    "tls",
-    "auth",
-];
-
-pub(super) const VERSIONS: [(&str, HttpVersion); 2] =
+const VERSIONS: [(&str, HttpVersion); 2] =
     [("1.1", HttpVersion::Http11), ("2", HttpVersion::Http2)];
 
-pub(super) const TRANSPORTS: [(&str, Option<TransportKind>); 4] = [
+const TRANSPORTS: [(&str, Option<TransportKind>); 4] = [
     ("auto", None),
     ("http1", Some(TransportKind::Http1)),
     ("http2", Some(TransportKind::Http2)),
     ("reqwest", Some(TransportKind::Reqwest)),
 ];
 
-pub(super) const CONNECTIONS: [(&str, Reuse); 2] =
+const REUSE: [(&str, Reuse); 2] =
     [("keep-alive", Reuse::KeepAlive), ("per-request", Reuse::PerRequest)];
+
+keys! {
+    /// options of HTTP
+    pub(super) const KEYS: Keys = table("[http]").with(rules);
+
+    /// version of HTTP
+    const VERSION: Defaulted<Choice<HttpVersion>> = key("version", Choice(&VERSIONS))
+        .otherwise("`\"2\"` if a step has `grpc`")
+        .or("\"1.1\"");
+    /// number of HTTP/2 connections over all workers, which users share evenly
+    const CONNECTIONS: Key<Integer> = key("connections", integer(1, MOST_SHARED))
+        .otherwise("one for each user");
+    /// most users who share an HTTP/2 connection, and thus most of its concurrent requests
+    const STREAMS: Key<Integer> = key("streams", integer(1, MOST_SHARED)).otherwise("no limit");
+    /// most consecutive redirects that a request follows
+    const REDIRECTS: Defaulted<Integer> = key("redirects", integer(0, MOST_REDIRECTS)).or("0");
+    /// whether each user keeps the cookies that it receives, as a browser does
+    const COOKIES: Defaulted<Boolean> = key("cookies", Boolean).or("false");
+    /// `http://` or `https://` proxy of host and port, without placeholders, such as `"http://10.0.0.1:3128"`
+    const PROXY: Key<Custom> =
+        key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"));
+    /// whether all requests of a user share a connection, or each request opens one
+    const CONNECTION: Defaulted<Choice<Reuse>> = key("connection", Choice(&REUSE)).or("\"keep-alive\"");
+    /// whether a request that the server [never
+    /// processed](../explanation/counting.md#requests-that-are-sent-again) is sent again
+    const RESEND: Defaulted<Boolean> = key("resend", Boolean).or("true");
+    /// implementation that sends the requests. `http1` and `http2` cost the generator least; `reqwest` supports
+    /// redirects, cookies and proxies
+    const TRANSPORT: Defaulted<Choice<Option<TransportKind>>> = key("transport", Choice(&TRANSPORTS))
+        .or("\"auto\"");
+    /// [TLS options](#httptls)
+    const TLS: Key<Custom> = key("tls", custom("table", || tls::KEYS.schema()));
+    /// [user and password](#user-and-password) of all steps that have neither an `auth` nor a header
+    /// `authorization`
+    const AUTH: Key<Custom> = key("auth", custom("table", || auth::KEYS.schema()));
+}
+
+/// Says which keys a transport, and which keys a shared connection does not have.
+fn rules(table: Schema) -> Schema {
+    let without_reqwest = [
+        ("redirects", json!({ "const": 0 })),
+        ("cookies", json!({ "const": false })),
+        ("proxy", json!(false)),
+    ];
+    let http1 = [("version", json!({ "const": "1.1" }))];
+    let http2 = [("version", json!({ "const": "2" }))];
+    let shared = [
+        ("transport", json!({ "enum": ["auto", "http2"] })),
+        ("connection", json!({ "const": "keep-alive" })),
+    ];
+    let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
+    // A scenario with gRPC calls may leave the version out.
+    let needing =
+        |keys: &[(&'static str, Json)]| partly(keys.iter().cloned().chain(without_reqwest.clone()));
+    let shares = json!({ "anyOf": [{ "required": ["connections"] }, { "required": ["streams"] }] });
+    let conditions = json!([
+        { "if": says("transport", "http1"), "then": needing(&http1) },
+        { "if": says("transport", "http2"), "then": needing(&http2) },
+        { "if": shares, "then": needing(&shared) },
+    ]);
+    table.with("allOf", conditions)
+}
 
 /// Reads the table into the options `http`, which a file without the table has. Relative paths in the
 /// file start at `folder`.
@@ -51,12 +104,27 @@ pub(super) fn read(
     folder: &Path,
     faults: &mut Faults<'_>,
 ) -> Option<Http> {
-    let mut table = value.table("[http]", faults)?;
-    let values = table.take_any(KEYS);
-    table.finish(faults);
-    for value in &values {
-        read_key(value, folder, &mut http, faults);
+    let mut table = KEYS.open(value, faults)?;
+    let values = table.all();
+    let version = VERSION.take(&mut table);
+    // The default depends on the steps.
+    if let Some(value) = version {
+        http.version = value.choice(&VERSIONS, faults).unwrap_or_default();
     }
+    http.sharing.connections = read_shared(&CONNECTIONS, &mut table, faults);
+    http.sharing.streams = read_shared(&STREAMS, &mut table, faults);
+    let redirects = REDIRECTS.read(&mut table, faults);
+    http.redirects = redirects.and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
+    http.cookies = COOKIES.read(&mut table, faults).unwrap_or_default();
+    http.proxy = PROXY.take(&mut table).and_then(|value| read_proxy(&value, faults));
+    http.connection = CONNECTION.read(&mut table, faults).unwrap_or_default();
+    http.resends = RESEND.read(&mut table, faults).unwrap_or(true);
+    http.transport = TRANSPORT.read(&mut table, faults).flatten();
+    let tls = TLS.take(&mut table);
+    http.tls = tls.and_then(|value| tls::read(&value, folder, faults)).unwrap_or_default();
+    // Read with the steps, whose names it can use.
+    AUTH.take(&mut table);
+    table.finish(faults);
     check_transport(&http, &values, faults);
     check_sharing(&http, &values, faults);
     if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
@@ -65,29 +133,8 @@ pub(super) fn read(
     Some(http)
 }
 
-/// Reads one key of `[http]` into `http`; a key with a fault keeps its default value.
-fn read_key(value: &Value<'_>, folder: &Path, http: &mut Http, faults: &mut Faults<'_>) {
-    match value.key {
-        "version" => http.version = value.choice(&VERSIONS, faults).unwrap_or_default(),
-        "redirects" => {
-            let redirects = value.integer(0..=MOST_REDIRECTS, faults);
-            http.redirects = redirects.and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
-        }
-        "connections" => http.sharing.connections = read_shared(value, faults),
-        "streams" => http.sharing.streams = read_shared(value, faults),
-        "cookies" => http.cookies = value.boolean(faults).unwrap_or_default(),
-        "proxy" => http.proxy = read_proxy(value, faults),
-        "connection" => http.connection = value.choice(&CONNECTIONS, faults).unwrap_or_default(),
-        "resend" => http.resends = value.boolean(faults).unwrap_or(true),
-        // Read with the steps, whose names it can use.
-        "auth" => {}
-        "tls" => http.tls = tls::read(value, folder, faults).unwrap_or_default(),
-        _ => http.transport = value.choice(&TRANSPORTS, faults).flatten(),
-    }
-}
-
-fn read_shared(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
-    value.integer(1..=MOST_SHARED, faults).and_then(|n| u32::try_from(n).ok())
+fn read_shared(key: &Key<Integer>, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<u32> {
+    key.read(table, faults).flatten().and_then(|n| u32::try_from(n).ok())
 }
 
 /// Reads the URL of the proxy. Uses the transport's URL parser, so that the transport reads the URL
@@ -182,15 +229,6 @@ fn check_sharing(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
             .at(other.place(), "needs the transport reqwest");
         faults.add(fault.help("leave one of them out"));
     }
-}
-
-/// Adds a fault about steps that cannot have the options of [http]. `value` is that table; `None` if the
-/// file has none.
-pub(super) fn refuse(fault: Fault, value: Option<&Value<'_>>, faults: &mut Faults<'_>) {
-    faults.add(match value {
-        Some(value) => fault.at(value.key_place.clone(), "asked for here"),
-        None => fault,
-    });
 }
 
 /// Adds a fault if connections carry fewer requests at a time than `users` users send. `value` is the

@@ -2,39 +2,34 @@
 
 use std::time::Duration;
 
-use toml::de::DeValue;
+use serde_json::{Value as Json, json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
+use super::keys::schema::{self, Schema, each_required, says, without};
+use super::keys::{
+    Choice, Custom, Defaulted, Integer, Key, Keys, Number, Time, custom, integer, key, number,
+};
 use super::reader::{Faults, Table, Value};
 use crate::error::Fault;
-use crate::load::{Arrivals, DRAIN, Load, Model, Open, Stage, ThinkTime, Until};
+use crate::load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until};
 use crate::overrides::{
     LEAST_RATE, LONGEST_DRAIN, MOST_ITERATIONS, MOST_RATE, MOST_USERS, SENDERS,
 };
 
-/// Duration of a test if the scenario file sets no end of the test.
-const DEFAULT_DURATION: Duration = Duration::from_secs(10);
-
-/// Load of a scenario file without a `[load]` table: one user, as in k6.
-const DEFAULT: Load = Load {
-    model: Model::Closed,
-    users: 1,
-    ramp_up: Duration::ZERO,
-    think_time: None,
-    until: Until::Duration(DEFAULT_DURATION),
-    drain: DRAIN,
-};
+/// Users of a file that names none, as in k6.
+const USERS_ALONE: u32 = 1;
 
 /// Load models that a file can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+enum Kind {
     Closed,
     Open,
 }
 
-pub(super) const KINDS: [(&str, Kind); 2] = [("closed", Kind::Closed), ("open", Kind::Open)];
+const KINDS: [(&str, Kind); 2] = [("closed", Kind::Closed), ("open", Kind::Open)];
 
-pub(super) const ARRIVALS: [(&str, Arrivals); 2] =
-    [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+const WAYS: [(&str, Arrivals); 2] = [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 impl Kind {
     /// Returns the key that sets the load at the end of a stage in this model.
@@ -46,36 +41,93 @@ impl Kind {
     }
 }
 
+keys! {
+    /// amount and duration of the load
+    pub(super) const KEYS: Keys = table("[load]").with(rules);
+
+    /// [load model](#load-models): each user waits for a response before its next request (closed), or the
+    /// clock decides (open)
+    const MODEL: Defaulted<Choice<Kind>> = key("model", Choice(&KINDS)).or("\"closed\"");
+    /// users of the whole test, over all workers; in the open model, the most users that send at the same time
+    const USERS: Key<Integer> = key("users", integer(1, MOST_USERS as u64))
+        .otherwise("`1`, as in k6; `1000` in the open model");
+    /// open model: requests per second of the whole test
+    const RATE: Key<Number> = key("rate", number(LEAST_RATE, MOST_RATE))
+        .otherwise("required in the open model without `stages`");
+    /// open model: requests at even intervals, or at random times
+    const ARRIVALS: Key<Choice<Arrivals>> = key("arrivals", Choice(&WAYS)).otherwise("`\"even\"`");
+    /// time over which the users start, one after another, or the rate rises
+    const RAMP_UP: Defaulted<Time> = key("ramp_up", Time::ANY).or("\"0s\"");
+    /// time for which the load is held after the ramp-up, such as `"1m30s"`
+    const DURATION: Defaulted<Time> = key("duration", Time::POSITIVE).or("\"10s\"");
+    /// ends the test after this many iterations, shared by all users
+    const ITERATIONS: Key<Integer> = key("iterations", integer(1, MOST_ITERATIONS));
+    /// closed model: ends the test when each user has done this many iterations
+    const ITERATIONS_PER_USER: Key<Integer> = key("iterations_per_user", integer(1, MOST_ITERATIONS));
+    /// [changes of the load](#stages) from zero on, one after another, instead of a constant load
+    const STAGES: Key<Custom> =
+        key("stages", custom("array of tables", || schema::array("", STAGE.schema()).with("minItems", 1)));
+    /// [time](#think-time) that a user waits between a response and its next request: `"1s"`, `{ min = "1s",
+    /// max = "3s" }` or `{ mean = "2s" }`
+    const THINK_TIME: Key<Custom> = key("think_time", custom("duration or table", think_time));
+    /// longest wait for the responses to in-flight requests after an end by time:
+    /// [Counting](../explanation/counting.md)
+    const DRAIN: Defaulted<Time> = key("drain", Time::ANY.at_most(LONGEST_DRAIN, "too long")).or("\"3s\"");
+}
+
+fn rules(table: Schema) -> Schema {
+    table
+        .excludes("stages", &["duration", "iterations", "iterations_per_user", "ramp_up"])
+        .excludes("iterations", &["duration", "iterations_per_user"])
+        .excludes("iterations_per_user", &["duration", "iterations"])
+        .with("if", says("model", "open"))
+        .with("then", open())
+        .with("else", closed())
+}
+
+/// Returns the rules that `[load]` must also meet in the open model.
+fn open() -> Json {
+    let mut open = without(&["iterations_per_user"]);
+    open["properties"]["stages"] = json!({ "items": without(&["users"]) });
+    open["dependencies"] = json!({ "stages": without(&["rate"]) });
+    open["anyOf"] = each_required(&["rate", "stages"]);
+    open
+}
+
+/// Returns the rules that `[load]` must also meet in the closed model.
+fn closed() -> Json {
+    let mut closed = without(&["rate", "arrivals"]);
+    closed["properties"]["stages"] = json!({ "items": without(&["rate"]) });
+    closed["dependencies"] = json!({ "stages": without(&["users"]) });
+    closed
+}
+
+/// Reads the table; a file without it has the load of an empty one.
 pub(super) fn read(value: Option<Value<'_>>, faults: &mut Faults<'_>) -> Option<Load> {
-    let Some(value) = value else {
-        return Some(DEFAULT);
-    };
-    let mut table = value.table("[load]", faults)?;
-    let kind = table.take("model").map_or(Some(Kind::Closed), |model| model.choice(&KINDS, faults));
-    let load = match kind {
-        Some(kind) => read_kind(kind, &mut table, faults),
-        // The model decides which other keys are valid.
-        None => return None,
-    };
+    let empty = Spanned::new(0..0, DeValue::Table(DeTable::new()));
+    let value = value.unwrap_or(Value { key: "load", key_place: 0..0, node: &empty });
+    let mut table = KEYS.open(&value, faults)?;
+    // The model decides which other keys are valid.
+    let kind = MODEL.read(&mut table, faults)?;
+    let load = read_kind(kind, &mut table, faults);
     table.finish(faults);
     load
 }
 
 fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Load> {
     let place = table.place.clone();
-    let stages = table.take("stages");
+    let stages = STAGES.take(table);
     if let Some(stages) = &stages {
         refuse_beside_stages(kind, stages, table, faults);
     }
-    let users = table.take("users").map(|value| read_users(&value, faults));
-    let ramp_up = table.take("ramp_up");
-    let ramp_up_time =
-        ramp_up.as_ref().map_or(Some(Duration::ZERO), |value| value.duration(faults));
-    let think_time = match table.take("think_time") {
+    let ramp_up = table.peek(RAMP_UP.name());
+    let users = USERS.read(table, faults);
+    let ramp_up_time = RAMP_UP.read(table, faults);
+    let think_time = match THINK_TIME.take(table) {
         None => Some(None),
         Some(value) => read_think_time(&value, faults).map(Some),
     };
-    let drain = table.take("drain").map_or(Some(DRAIN), |value| read_drain(&value, faults));
+    let drain = DRAIN.read(table, faults);
     let (end, until) = match &stages {
         Some(stages) => (Some(stages.clone()), read_stages(kind, stages, faults)),
         None => read_end(kind, table, faults),
@@ -84,20 +136,19 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
         Some(Until::Stages(stages)) => Some(stages.iter().fold(0.0, |most: f64, s| most.max(s.to))),
         _ => None,
     };
-    let (model, users) = match kind {
+    let (model, unset) = match kind {
         Kind::Closed => {
             refuse_rate(table, faults);
-            let users = users.unwrap_or_else(|| Some(most.map_or(DEFAULT.users, |m| m as u32)));
-            (Some(Model::Closed), users)
+            (Some(Model::Closed), most.map_or(USERS_ALONE, |most| most as u32))
         }
         Kind::Open => {
             let open = read_open(most, stages.is_some(), table, place, faults);
-            (open.map(Model::Open), users.unwrap_or(Some(SENDERS)))
+            (open.map(Model::Open), SENDERS)
         }
     };
     let load = Load {
         model: model?,
-        users: users?,
+        users: users?.map_or(Some(unset), |users| u32::try_from(users).ok())?,
         ramp_up: ramp_up_time?,
         think_time: think_time?,
         until: until?,
@@ -114,12 +165,28 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
     Some(load)
 }
 
-fn read_drain(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
-    let drain = value.duration(faults)?;
-    if drain > LONGEST_DRAIN {
-        return value.fault("`drain` must be at most 10m", "too long", "", faults);
-    }
-    Some(drain)
+keys! {
+    /// uniformly distributed times
+    const UNIFORM: Keys = table("`think_time`");
+
+    /// shortest time
+    const MIN: Key<Time> = key("min", Time::ANY).required();
+    /// longest time
+    const MAX: Key<Time> = key("max", Time::ANY).required();
+}
+
+keys! {
+    /// exponentially distributed times
+    const EXPONENTIAL: Keys = table("`think_time`");
+
+    /// mean of the times
+    const MEAN: Key<Time> = key("mean", Time::ANY).required();
+}
+
+/// Returns the schema of a think time.
+pub(super) fn think_time() -> Schema {
+    let fixed = schema::time().with("description", "Always the same time.");
+    schema::one_of([fixed, UNIFORM.schema(), EXPONENTIAL.schema()])
 }
 
 /// Reads a think time: `"1s"`, `{ min = "1s", max = "3s" }` or `{ mean = "2s" }`.
@@ -127,14 +194,13 @@ pub(super) fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Opt
     if let DeValue::String(_) = value.node.get_ref() {
         return value.duration(faults).map(ThinkTime::Fixed);
     }
-    let mut table = value.table("`think_time`", faults)?;
-    let mut time = |key| table.take(key).map(|value| value.duration(faults));
-    let (min, max, mean) = (time("min"), time("max"), time("mean"));
+    let mut table = UNIFORM.open(value, faults)?;
+    let times = [MIN, MAX, MEAN].map(|key| key.read(&mut table, faults));
     table.finish(faults);
-    match (min, max, mean) {
-        (None, None, Some(mean)) => Some(ThinkTime::Exponential { mean: mean? }),
+    let [min, max, mean] = times;
+    match (min?, max?, mean?) {
+        (None, None, Some(mean)) => Some(ThinkTime::Exponential { mean }),
         (Some(min), Some(max), None) => {
-            let (min, max) = (min?, max?);
             if min > max {
                 return value.fault("`min` is longer than `max`", "an empty range", "", faults);
             }
@@ -149,11 +215,6 @@ pub(super) fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Opt
     }
 }
 
-fn read_users(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<u32> {
-    let users = value.integer(1..=u64::from(MOST_USERS), faults)?;
-    u32::try_from(users).ok()
-}
-
 fn read_open(
     most: Option<f64>,
     in_stages: bool,
@@ -161,10 +222,8 @@ fn read_open(
     place: std::ops::Range<usize>,
     faults: &mut Faults<'_>,
 ) -> Option<Open> {
-    let arrivals = table
-        .take("arrivals")
-        .map_or(Some(Arrivals::Even), |value| value.choice(&ARRIVALS, faults));
-    let rate = match (table.take("rate"), in_stages) {
+    let arrivals = ARRIVALS.read(table, faults);
+    let rate = match (RATE.take(table), in_stages) {
         (_, true) => most,
         (Some(rate), false) => rate.number(LEAST_RATE..=MOST_RATE, faults),
         (None, false) => {
@@ -173,7 +232,7 @@ fn read_open(
             None
         }
     };
-    Some(Open { rate: rate?, arrivals: arrivals? })
+    Some(Open { rate: rate?, arrivals: arrivals?.unwrap_or_default() })
 }
 
 /// Adds a fault for each key that only the open model allows. Called for a load in the closed
@@ -215,11 +274,24 @@ fn read_end<'a>(
     table: &mut Table<'a>,
     faults: &mut Faults<'_>,
 ) -> (Option<Value<'a>>, Option<Until>) {
-    let ends = table.take_any(["duration", "iterations", "iterations_per_user"]);
-    let until: Vec<Option<Until>> = ends.iter().map(|end| read_until(kind, end, faults)).collect();
-    match until.as_slice() {
-        [] => (None, Some(DEFAULT.until)),
-        [until] => (ends.into_iter().next(), until.clone()),
+    let ends = [DURATION.name(), ITERATIONS.name(), ITERATIONS_PER_USER.name()];
+    let ends: Vec<Value<'a>> = ends.into_iter().filter_map(|key| table.peek(key)).collect();
+    let duration = DURATION.read(table, faults).map(Until::Duration);
+    let iterations = ITERATIONS.read(table, faults);
+    let each = ITERATIONS_PER_USER.read(table, faults);
+    match ends.as_slice() {
+        [] => (None, duration),
+        [end] if end.key == DURATION.name() => (Some(end.clone()), duration),
+        [end] if end.key == ITERATIONS.name() => {
+            (Some(end.clone()), iterations.flatten().map(Until::Iterations))
+        }
+        [end] if kind == Kind::Open => {
+            let message = "`iterations_per_user` belongs to the closed model";
+            let help = "in the open model any idle user sends the next request: write `iterations`, \
+                        the number for all users together";
+            (None, end.fault(message, "in the open model", help, faults))
+        }
+        [end] => (Some(end.clone()), each.flatten().map(Until::IterationsPerUser)),
         _ => {
             let fault = Fault::new(
                 "only one of `duration`, `iterations` and `iterations_per_user` can end a test",
@@ -232,18 +304,17 @@ fn read_end<'a>(
     }
 }
 
-fn read_until(kind: Kind, end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
-    match (end.key, kind) {
-        ("duration", _) => end.positive_duration(faults).map(Until::Duration),
-        ("iterations", _) => end.integer(1..=MOST_ITERATIONS, faults).map(Until::Iterations),
-        (_, Kind::Closed) => end.integer(1..=MOST_ITERATIONS, faults).map(Until::IterationsPerUser),
-        (_, Kind::Open) => {
-            let message = "`iterations_per_user` belongs to the closed model";
-            let help = "in the open model any idle user sends the next request: write `iterations`, \
-                        the number for all users together";
-            end.fault(message, "in the open model", help, faults)
-        }
-    }
+keys! {
+    /// a linear change of the load
+    pub(super) const STAGE: Keys = table("a stage").with(|table| table.requires_one_of(&[TO_USERS.name(), TO_RATE.name()]));
+
+    /// users at the end of the stage
+    const TO_USERS: Key<Integer> = key("users", integer(0, MOST_USERS as u64))
+        .otherwise("required in the closed model");
+    /// requests per second at the end of the stage
+    const TO_RATE: Key<Number> = key("rate", number(0.0, MOST_RATE)).otherwise("required in the open model");
+    /// duration of the stage; `"0s"` for a jump
+    const OVER: Key<Time> = key("over", Time::ANY).required();
 }
 
 /// Reads `stages = [{ users = 100, over = "1m" }, …]`. In the open model, `rate` takes the place of
@@ -266,29 +337,24 @@ fn read_stages(kind: Kind, value: &Value<'_>, faults: &mut Faults<'_>) -> Option
 }
 
 fn read_stage(kind: Kind, item: &Value<'_>, faults: &mut Faults<'_>) -> Option<Stage> {
-    let mut table = item.table("a stage", faults)?;
-    let to = table.take(kind.level());
-    let over = table.take("over");
-    let over = match over {
-        Some(over) => over.duration(faults),
-        None => missing("over", "the duration of the stage: over = \"30s\"", &table, faults),
+    let mut table = item.table(STAGE.name, faults)?;
+    let to = match kind {
+        Kind::Closed => TO_USERS.read(&mut table, faults).map(|to| to.map(|users| users as f64)),
+        Kind::Open => TO_RATE.read(&mut table, faults),
     };
-    let to = match (to, kind) {
-        (Some(to), Kind::Closed) => {
-            to.integer(0..=u64::from(MOST_USERS), faults).map(|users| users as f64)
-        }
-        (Some(to), Kind::Open) => to.number(0.0..=MOST_RATE, faults),
-        (None, _) => {
-            let help = format!("the load at the end of the stage: {} = 100", kind.level());
-            missing(kind.level(), &help, &table, faults)
-        }
-    };
+    let over = OVER.read(&mut table, faults);
+    if to == Some(None) {
+        let help = format!("the load at the end of the stage: {} = 100", kind.level());
+        missing(kind.level(), &help, &table, faults);
+    }
+    if over == Some(None) {
+        missing("over", "the duration of the stage: over = \"30s\"", &table, faults);
+    }
     table.finish(faults);
-    Some(Stage { to: to?, over: over? })
+    Some(Stage { to: to??, over: over?? })
 }
 
-fn missing<T>(key: &str, what: &str, table: &Table<'_>, faults: &mut Faults<'_>) -> Option<T> {
+fn missing(key: &str, what: &str, table: &Table<'_>, faults: &mut Faults<'_>) {
     let fault = Fault::new(format!("a stage needs `{key}`")).at(table.place.clone(), "here");
     faults.add(fault.help(format!("add {what}")));
-    None
 }

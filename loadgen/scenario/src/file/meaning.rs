@@ -3,9 +3,11 @@
 use super::condition::OF_BODY;
 use super::json;
 use super::reader::{Faults, Table, Value};
-use super::websocket::SUBPROTOCOL;
+use super::websocket;
 use crate::action::Action;
 use crate::error::Fault;
+
+const SUBPROTOCOL: &str = websocket::SUBPROTOCOL.name();
 
 /// Key of `expect` that has a meaning only for a gRPC call.
 pub(super) const GRPC_STATUS: &str = "grpc_status";

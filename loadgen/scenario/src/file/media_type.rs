@@ -1,7 +1,11 @@
 //! `content_type`: media types of bodies, and of fields in a form.
 
+use super::keys::{Custom, matching};
 use super::reader::{Faults, Value};
 use crate::body::Attachment;
+
+/// A media type.
+pub(super) const KIND: Custom = matching("printable ASCII string", "^[ -~]*[!-~][ -~]*$");
 
 /// Reads a media type.
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<String> {

@@ -4,6 +4,8 @@ use std::ops::Range;
 
 use toml::de::DeValue;
 
+use super::keys::schema::{self, Schema};
+use super::keys::{Custom, Key, Keys, custom, key, not_blank};
 use super::reader::{Faults, Table, Value};
 use super::websocket::Placed;
 use crate::error::Fault;
@@ -11,7 +13,7 @@ use crate::flow::Given;
 use crate::model::When;
 use crate::nearest::list;
 
-pub(super) const WHEN: [(&str, When); 4] = [
+const WHEN: [(&str, When); 4] = [
     ("once", When::Once),
     ("start", When::Start),
     ("stop", When::Stop),
@@ -19,7 +21,43 @@ pub(super) const WHEN: [(&str, When); 4] = [
 ];
 
 /// Keys of a condition, of which a condition has exactly one.
-pub(super) const GIVEN: [&str; 3] = ["present", "absent", "equal"];
+const GIVEN: [&str; 3] = [PRESENT.name(), ABSENT.name(), EQUAL.name()];
+
+keys! {
+    /// condition without which an iteration leaves the step out
+    pub(super) const KEYS: Keys = table("`when`").with(|table| table.requires_one_of(&GIVEN));
+
+    /// the step is sent if the user has such a value
+    const PRESENT: Key<Custom> = key("present", not_blank("name of a [captured value](#capture)"))
+        .otherwise("exactly one of `present`, `absent` and `equal` is required");
+    /// the step is sent if the user has no such value
+    const ABSENT: Key<Custom> = key("absent", not_blank("name of a captured value"))
+        .otherwise("as for `present`");
+    /// the step is sent if each of these captured values, or columns of [rows](#rowsname), is this text
+    const EQUAL: Key<Custom> =
+        key("equal", custom("table of names and texts", equal_schema))
+        .otherwise("as for `present`");
+}
+
+keys! {
+    /// sends the step once for each user: [before its first iteration, or after its last
+    /// one](#start-and-stop-steps); once for a round: [before all users, or after
+    /// them](#steps-that-are-sent-once-for-a-round); or in iterations in which a
+    /// [condition](#conditions-and-repetitions) holds
+    pub(super) const KEY: Key<Custom> =
+        key("when", custom("`\"once\"`, `\"start\"`, `\"stop\"`, `\"finally\"` or a table", schema))
+        .otherwise("in each iteration");
+}
+
+fn equal_schema() -> Schema {
+    schema::named("", schema::text("The text.")).with("minProperties", 1)
+}
+
+fn schema() -> Schema {
+    let about = "Time at which the step is sent once: for each user before its first iteration (start) or after \
+                 its last one (stop), or for a round before all users (once) or after them (finally).";
+    schema::one_of([schema::choice(&WHEN, about), KEYS.schema()])
+}
 
 /// Time at which a step is sent, with its condition, and the position in the file that sets the time.
 pub(super) struct Moment {
@@ -28,9 +66,14 @@ pub(super) struct Moment {
     pub place: Range<usize>,
 }
 
-pub(super) fn read(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Moment> {
-    let Some(value) = table.take("when") else {
-        return Some(Moment { when: When::Iteration, given: None, place: table.place.clone() });
+/// Reads the value of a step at `place`, or the time of a step without one.
+pub(super) fn read(
+    value: Option<Value<'_>>,
+    place: Range<usize>,
+    faults: &mut Faults<'_>,
+) -> Option<Moment> {
+    let Some(value) = value else {
+        return Some(Moment { when: When::Iteration, given: None, place });
     };
     if let DeValue::Table(_) = value.node.get_ref() {
         let given = Some(read_given(&value, faults)?);
@@ -71,7 +114,7 @@ pub(super) fn refuse_of_users(
 }
 
 fn read_given(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Given> {
-    let mut table = value.table("`when`", faults)?;
+    let mut table = KEYS.open(value, faults)?;
     let conditions = table.take_any(GIVEN);
     let given = match conditions.as_slice() {
         [one] => match one.key {

@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
+use serde_json::Value as Json;
 use toml::de::DeValue;
 
+use super::keys::schema::{Schema, any, named};
+use super::keys::{self, Custom, Key, Keys, PATH, TEMPLATE, key};
 use super::reader::{Faults, Value};
 use super::{attachment, json, media_type};
 use crate::body::{Body, Part};
@@ -14,7 +17,38 @@ use crate::nearest::list;
 use crate::template::Template;
 
 /// Keys of a field's content, of which a field has exactly one.
-pub(super) const CONTENTS: [&str; 3] = ["file", "text", "json"];
+const CONTENTS: [&str; 3] = [FILE.name(), TEXT.name(), JSON.name()];
+
+keys! {
+    /// a field with a file, or with a media type of its own
+    pub(super) const KEYS: Keys = table("a field of `multipart`").with(|table| table.requires_one_of(&CONTENTS));
+
+    /// file of at most 16 MiB whose content is sent
+    const FILE: Key<Custom> = key("file", PATH)
+        .otherwise("exactly one of `file`, `text` and `json` is required");
+    /// text that is sent unchanged
+    const TEXT: Key<Custom> = key("text", TEMPLATE).otherwise("as for `file`");
+    /// JSON; its strings are templates
+    const JSON: Key<Custom> = key("json", keys::JSON).otherwise("as for `file`");
+    /// name of the file in the form
+    const FILE_NAME: Key<Custom> = key("filename", TEMPLATE)
+        .otherwise("the name of `file`; none with `text` and `json`");
+    /// media type of the field
+    const CONTENT_TYPE: Key<Custom> = key("content_type", media_type::KIND)
+        .otherwise(
+            "by the extension of the file's name, or `application/octet-stream`; `application/json` with `json`; \
+             none with `text`",
+        );
+}
+
+/// Returns the schema of all fields.
+pub(super) fn schema() -> Schema {
+    let scalar = || serde_json::json!({ "type": ["string", "number", "boolean"] });
+    let several = serde_json::json!({ "type": "array", "items": { "oneOf": [scalar(), Json::from(KEYS.schema())] } });
+    let forms = vec![scalar(), KEYS.schema().into(), several];
+    let value = any("Value, a template; a file; or an array of these.").with("oneOf", forms);
+    named("", value).with("minProperties", 1)
+}
 
 const FIELD: &str = "a string, a number, true or false, a table such as { file = \"photo.jpg\" }, or \
                      an array of these";
@@ -66,10 +100,11 @@ fn read_field(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Field> {
 }
 
 fn read_table(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Field> {
-    let mut table = value.table("a field of `multipart`", faults)?;
+    let mut table = KEYS.open(value, faults)?;
     let contents = table.take_any(CONTENTS);
-    let given_name = table.take("filename").map(|name| read_file_name(&name, faults));
-    let given_type = table.take("content_type").map(|value| media_type::read(&value, faults));
+    let given_name = FILE_NAME.take(&mut table).map(|name| read_file_name(&name, faults));
+    let given_type = CONTENT_TYPE.take(&mut table);
+    let given_type = given_type.map(|value| media_type::read(&value, faults));
     table.finish(faults);
     let [content] = contents.as_slice() else {
         let message = format!("a field of `multipart` has one of {}", list(CONTENTS));

@@ -3,9 +3,17 @@
 use toml::de::DeValue;
 
 use super::json;
+use super::keys::schema::{Schema, any, named};
 use super::reader::{Faults, Value};
 use crate::escape::percent_encoded;
 use crate::template::{Piece, Template};
+
+/// Returns the schema of a table of names and values, whose strings are templates.
+pub(super) fn schema() -> Schema {
+    let scalar = serde_json::json!({ "type": ["string", "number", "boolean"] });
+    let several = serde_json::json!({ "type": "array", "items": scalar });
+    named("", any("Value, a template, or an array of values.").with("oneOf", vec![scalar, several]))
+}
 
 const VALUE: &str = "a string, a number, true or false, or an array of these";
 

@@ -1,17 +1,43 @@
 //! `[[proof]]`: checks of a backend's contents after each round.
 
 use super::expect;
+use super::keys::schema::{Schema, each_required};
+use super::keys::{Custom, Integer, Key, Keys, integer, key, not_blank};
 use super::reader::{Faults, Table, Value};
 use crate::backend::Backend;
 use crate::error::Fault;
 use crate::proof::{ExpectedContent, Proof};
 
 /// Keys under which a proof can hold a question, each with the backend that answers the question.
-pub(super) const QUESTIONS: [(&str, Backend); 2] =
-    [("postgres", Backend::Postgres), ("redis", Backend::Redis)];
+const QUESTIONS: [(&str, Backend); 2] =
+    [(POSTGRES.name(), Backend::Postgres), (REDIS.name(), Backend::Redis)];
 
 /// Largest answer that a proof can expect: PostgreSQL and Redis answer with signed integers.
-pub(super) const MOST: u64 = i64::MAX as u64;
+const MOST: u64 = i64::MAX as u64;
+
+keys! {
+    /// a question to a backend after each round, and the expected answer
+    pub(super) const KEYS: Keys = table("a [[proof]]").with(rules);
+
+    /// SQL query that returns one row with one integer
+    const POSTGRES: Key<Custom> = key("postgres", not_blank("string"))
+        .otherwise("this key or `redis` is required");
+    /// command with white space between its words, which returns an integer, such as `"LLEN queue"`
+    const REDIS: Key<Custom> = key("redis", not_blank("string"))
+        .otherwise("this key or `postgres` is required");
+    /// the answer must equal the sum of this counter of the steps
+    const COUNTER: Key<Custom> = key("counter", not_blank("string"))
+        .otherwise("this key or `value` is required");
+    /// the answer must equal this number
+    const VALUE: Key<Integer> = key("value", integer(0, MOST)).otherwise("this key or `counter` is required");
+}
+
+fn rules(table: Schema) -> Schema {
+    table
+        .requires_one_of(&[POSTGRES.name(), REDIS.name()])
+        .with("anyOf", each_required(&[COUNTER.name(), VALUE.name()]))
+        .excludes(COUNTER.name(), &[VALUE.name()])
+}
 
 /// Names to which a scenario's proofs can refer.
 pub(super) struct Known<'a> {
@@ -33,7 +59,7 @@ pub(super) fn read_all(
 }
 
 fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option<Proof> {
-    let mut table = value.table("a [[proof]]", faults)?;
+    let mut table = KEYS.open(value, faults)?;
     let question = read_question(&mut table, known, faults);
     let expected = read_expected(&mut table, known, faults);
     table.finish(faults);
@@ -70,8 +96,8 @@ fn read_expected(
     faults: &mut Faults<'_>,
 ) -> Option<ExpectedContent> {
     let help = "add the expected answer: counter = \"NAME\", a counter of the steps, or value = 0";
-    let value = take_one(table, ["counter", "value"], help, faults)?;
-    if value.key == "value" {
+    let value = take_one(table, [COUNTER.name(), VALUE.name()], help, faults)?;
+    if value.key == VALUE.name() {
         return value.integer(0..=MOST, faults).map(ExpectedContent::Value);
     }
     let name = value.name(faults)?;

@@ -13,6 +13,7 @@ use crate::error::Fault;
 use crate::nearest::suggestion;
 use crate::placeholder::{Scope, TemplateError};
 use crate::template::Template;
+use crate::thousands::thousands;
 
 /// All faults of a file, collected while reading.
 pub(super) struct Faults<'a> {
@@ -37,6 +38,14 @@ impl<'a> Faults<'a> {
 
     pub(super) fn add(&mut self, fault: Fault) {
         self.list.push(fault);
+    }
+
+    /// Adds a fault of steps that cannot have the options of a table. `table` is `None` if the file has none.
+    pub(super) fn add_beside(&mut self, fault: Fault, table: Option<&Value<'_>>) {
+        self.add(match table {
+            Some(table) => fault.at(table.key_place.clone(), "asked for here"),
+            None => fault,
+        });
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -76,7 +85,8 @@ pub(super) struct Table<'a> {
     name: &'static str,
     pub(super) place: Range<usize>,
     left: Vec<Value<'a>>,
-    taken: Vec<&'static str>,
+    /// Keys that a reader knows.
+    known: Vec<&'static str>,
 }
 
 impl<'a> Table<'a> {
@@ -89,11 +99,20 @@ impl<'a> Table<'a> {
         let mut left: Vec<Value<'a>> = entries.collect();
         // The parser sorts the tree by name; faults follow the order of lines.
         left.sort_by_key(|value| value.key_place.start);
-        Self { name, place, left, taken: Vec::new() }
+        Self { name, place, left, known: Vec::new() }
+    }
+
+    /// Adds keys that an unknown key may stand for, in the order in which a fault lists them.
+    pub(super) fn knows(&mut self, keys: impl IntoIterator<Item = &'static str>) {
+        for key in keys {
+            if !self.known.contains(&key) {
+                self.known.push(key);
+            }
+        }
     }
 
     pub(super) fn take(&mut self, key: &'static str) -> Option<Value<'a>> {
-        self.taken.push(key);
+        self.knows([key]);
         let index = self.left.iter().position(|value| value.key == key)?;
         Some(self.left.remove(index))
     }
@@ -111,6 +130,11 @@ impl<'a> Table<'a> {
         keys.into_iter().filter_map(|key| self.take(key)).collect()
     }
 
+    /// Returns all values that are not taken yet.
+    pub(super) fn all(&self) -> Vec<Value<'a>> {
+        self.left.clone()
+    }
+
     /// Returns all remaining values. Used for a table in which the author of the file chooses the
     /// names of the keys.
     pub(super) fn rest(self) -> Vec<Value<'a>> {
@@ -126,7 +150,7 @@ impl<'a> Table<'a> {
     pub(super) fn finish(self, faults: &mut Faults<'_>) {
         for value in self.left {
             let message = format!("`{}` is not a key of {}", value.key, self.name);
-            let help = suggestion(value.key, self.taken.iter().copied());
+            let help = suggestion(value.key, self.known.iter().copied());
             faults.add(Fault::new(message).at(value.key_place, "unknown key").help(help));
         }
     }
@@ -333,13 +357,4 @@ impl<'a> Value<'a> {
 /// Parses an integer; returns `None` if the integer does not fit into 128 bits.
 pub(super) fn parse_integer(integer: &DeInteger<'_>) -> Option<i128> {
     i128::from_str_radix(integer.as_str(), integer.radix()).ok()
-}
-
-/// Formats a number as `1,000,000`.
-pub(crate) fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let groups = digits.as_bytes().rchunks(3).rev();
-    let groups: Vec<String> =
-        groups.map(|group| String::from_utf8_lossy(group).into_owned()).collect();
-    groups.join(",")
 }

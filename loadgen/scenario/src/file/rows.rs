@@ -4,14 +4,25 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::csv;
+use super::keys::{Choice, Custom, Defaulted, Key, Keys, PATH, key};
 use super::reader::{Faults, Value};
 use crate::error::Fault;
 use crate::model::{Step, When};
 use crate::rows::{Order, Rows};
 use crate::template::Template;
 
-pub(super) const ORDERS: [(&str, Order); 3] =
+const ORDERS: [(&str, Order); 3] =
     [("once", Order::Once), ("cycle", Order::Cycle), ("random", Order::Random)];
+
+keys! {
+    /// a CSV file. {{ NAME.COLUMN }} in a step stands for a column of the user's row
+    pub(super) const KEYS: Keys = table("[rows.NAME]");
+
+    /// UTF-8 file of at most 64 MiB, relative to the scenario file. The first line names the columns
+    const FILE: Key<Custom> = key("file", PATH).required();
+    /// order of the rows: each row at most once in a round, all in turn, or any with equal probability
+    const USE: Defaulted<Choice<Order>> = key("use", Choice(&ORDERS)).or("\"cycle\"");
+}
 
 /// A key of the `[rows]` table and the rows of the key's CSV file; `None` if reading added a fault.
 pub(super) type Named<'a> = (Value<'a>, Option<Rows>);
@@ -34,10 +45,9 @@ pub(super) fn read_all<'a>(
 
 fn read_one(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Rows> {
     let named = check_name(value, faults);
-    let mut table = value.table("[rows]", faults)?;
-    let file = table.take("file");
-    let order =
-        table.take("use").map_or(Some(Order::default()), |value| value.choice(&ORDERS, faults));
+    let mut table = KEYS.open(value, faults)?;
+    let file = FILE.take(&mut table);
+    let order = USE.read(&mut table, faults);
     table.finish(faults);
     let Some(file) = file else {
         let help = "add the path of a CSV file, such as file = \"accounts.csv\"";

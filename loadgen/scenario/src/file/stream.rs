@@ -2,15 +2,46 @@
 
 use toml::de::DeValue;
 
-use super::condition::read_size;
+use super::condition::{PART, PATTERN, read_size, size_schema};
+use super::keys::schema::{self, Schema};
+use super::keys::{Choice, Custom, Key, Keys, custom, key};
 use super::reader::{Faults, Value};
 use super::regex;
 use crate::error::Fault;
 use crate::method::Method;
 use crate::stream::{EndMarker, ExpectedStream, Pattern, StreamFormat};
 
-pub(super) const FORMATS: [(&str, StreamFormat); 2] =
+const FORMATS: [(&str, StreamFormat); 2] =
     [("events", StreamFormat::Events), ("lines", StreamFormat::Lines)];
+
+keys! {
+    /// the events of a stream
+    pub(super) const KEYS: Keys = table("`stream`");
+
+    /// form of the events: server-sent events ([WHATWG
+    /// HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)), or one event in each line that
+    /// is not empty
+    const FORMAT: Key<Choice<StreamFormat>> = key("format", Choice(&FORMATS))
+        .otherwise("`\"events\"` for the media type `text/event-stream`, otherwise `\"lines\"`");
+    /// expected number of events, without the end marker
+    const EVENTS: Key<Custom> =
+        key("events", custom("integer, or a range such as `\">= 20\"` (`<`, `<=`, `>` or `>=`)", size_schema))
+        .otherwise("`\">= 1\"`");
+    /// end marker: data of the event that ends the stream, whole or in part
+    const END: Key<Custom> =
+        key("end", custom("string, or `{ regex = '…' }`", end_schema));
+}
+
+fn end_schema() -> Schema {
+    let whole = schema::text("The whole data.").with("minLength", 1);
+    schema::one_of([whole, PATTERN.schema()])
+}
+
+/// Returns the schema of `stream`.
+pub(super) fn schema() -> Schema {
+    let any = schema::any("At least one event.").with("const", true);
+    schema::one_of([any, KEYS.schema()])
+}
 
 const STREAM: &str = "true, or a table with `format`, `events` and `end`";
 
@@ -31,10 +62,10 @@ pub(super) fn read(
             value.fault("`stream`: false expects nothing", "no expectation", help, faults)
         }
         DeValue::Table(_) => {
-            let mut table = value.table("`stream`", faults)?;
-            let format = table.take("format").and_then(|value| value.choice(&FORMATS, faults));
-            let events = table.take("events").and_then(|value| read_size(&value, faults));
-            let end = table.take("end").and_then(|value| read_end(&value, faults));
+            let mut table = KEYS.open(value, faults)?;
+            let format = FORMAT.read(&mut table, faults).flatten();
+            let events = EVENTS.take(&mut table).and_then(|value| read_size(&value, faults));
+            let end = END.take(&mut table).and_then(|value| read_end(&value, faults));
             table.finish(faults);
             let events = events.unwrap_or_else(|| ExpectedStream::default().events);
             Some(ExpectedStream { format, events, end })
@@ -52,7 +83,7 @@ fn read_end(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<EndMarker> {
         DeValue::String(text) => Some(EndMarker::Equal(text.to_string())),
         DeValue::Table(_) => {
             let mut table = value.table("`end`", faults)?;
-            let pattern = table.take("regex");
+            let pattern = PART.take(&mut table);
             let place = table.place.clone();
             table.finish(faults);
             let Some(pattern) = pattern else {

@@ -3,27 +3,57 @@
 use std::path::Path;
 
 use rustls::pki_types::ServerName;
+use serde_json::json;
 
+use super::keys::schema::Schema;
+use super::keys::{Boolean, Choice, Custom, Defaulted, Key, Keys, PATH, key, not_blank};
 use super::reader::{Faults, Value};
 use crate::tls::{IdentityFault, Tls, TlsVersion, read_pem};
 
-pub(super) const VERSIONS: [(&str, TlsVersion); 2] =
-    [("1.2", TlsVersion::Tls12), ("1.3", TlsVersion::Tls13)];
+const VERSIONS: [(&str, TlsVersion); 2] = [("1.2", TlsVersion::Tls12), ("1.3", TlsVersion::Tls13)];
+
+keys! {
+    /// TLS options, for https:// URLs
+    pub(super) const KEYS: Keys = table("[http.tls]").with(rules);
+
+    /// whether any certificate of a server is accepted
+    const INSECURE: Defaulted<Boolean> = key("insecure", Boolean).or("false");
+    /// PEM file with certificates to trust besides the system's: of authorities, or the self-signed certificate
+    /// of a server
+    const CA: Key<Custom> = key("ca", PATH);
+    /// PEM file with the certificate that the users show
+    const CERT: Key<Custom> = key("cert", PATH);
+    /// PEM file with the private key of `cert`, or an environment variable with the text of such a file
+    const KEY: Key<Custom> = key("key", not_blank("path, or `\"{{ env NAME }}\"`"));
+    /// environment variable with the password of an encrypted private key
+    const PASSWORD: Key<Custom> = key("password", not_blank("`\"{{ env NAME }}\"`"));
+    /// whether a user's later connections resume the session of an earlier one, as browsers do. No user resumes
+    /// the session of another
+    const RESUMPTION: Defaulted<Boolean> = key("resumption", Boolean).or("true");
+    /// the only TLS version that is offered
+    const VERSION: Key<Choice<TlsVersion>> = key("version", Choice(&VERSIONS)).otherwise("both");
+    /// name that is requested from the server (SNI), and that its certificate must have; not with `reqwest`
+    const SERVER_NAME: Key<Custom> = key("server_name", not_blank("host name")).otherwise("host of the URL");
+}
+
+fn rules(table: Schema) -> Schema {
+    let both = json!({ "cert": ["key"], "key": ["cert"], "password": ["key"] });
+    table.with("dependencies", both)
+}
 
 /// Reads the table. Relative paths start at `folder`.
 pub(super) fn read(value: &Value<'_>, folder: &Path, faults: &mut Faults<'_>) -> Option<Tls> {
-    let mut table = value.table("[http.tls]", faults)?;
+    let mut table = KEYS.open(value, faults)?;
     let mut tls = Tls::default();
-    let insecure = table.take("insecure").map_or(Some(false), |value| value.boolean(faults));
-    let (ca, cert, key) = (table.take("ca"), table.take("cert"), table.take("key"));
-    let password = table.take("password");
-    let resumes = table.take("resumption").map_or(Some(true), |value| value.boolean(faults));
-    let version = table.take("version").map(|value| value.choice(&VERSIONS, faults));
-    let server_name = table.take("server_name").map(|value| read_server_name(&value, faults));
+    let insecure = INSECURE.read(&mut table, faults);
+    let [ca, cert, key, password] = [CA, CERT, KEY, PASSWORD].map(|key| key.take(&mut table));
+    let resumes = RESUMPTION.read(&mut table, faults);
+    let version = VERSION.read(&mut table, faults);
+    let server_name = SERVER_NAME.take(&mut table).map(|value| read_server_name(&value, faults));
     table.finish(faults);
     tls.insecure = insecure?;
     tls.resumes = resumes?;
-    tls.version = version.map_or(Some(None), |version| version.map(Some))?;
+    tls.version = version?;
     tls.server_name = server_name.map_or(Some(None), |name| name.map(Some))?;
     if let Some(ca) = ca {
         let pem = read_file(&ca, folder, faults)?;

@@ -2,8 +2,12 @@
 
 use std::ops::Range;
 
+use super::keys::{
+    self, Boolean, Custom, Defaulted, Key, Keys, PATH, REQUEST_PATH, TEMPLATE, TRUE, custom, key,
+    matching,
+};
 use super::reader::{Faults, Value};
-use super::{body, headers, http, json};
+use super::{body, headers, json};
 use crate::action::Action;
 use crate::body::Body;
 use crate::error::Fault;
@@ -13,13 +17,47 @@ use crate::nearest::list;
 use crate::template::Template;
 
 /// Keys of the steps of a WebSocket, in the order in which they are used.
-pub(super) const KEYS: [&str; 4] = ["websocket", "send", "receive", "close"];
+pub(super) const KEYS: [&str; 4] = [OPEN.name(), SEND.name(), RECEIVE.name(), CLOSE.name()];
 
+keys! {
+    /// opens the user's [WebSocket](#websocket-steps), with a GET request to this path and query
+    pub(super) const OPEN: Key<Custom> =
+        key("websocket", REQUEST_PATH)
+        .otherwise("instead of the above");
+    /// sends a message over the user's WebSocket, and waits for one of the server
+    pub(super) const SEND: Key<Custom> = key("send", custom("table", || MESSAGE.schema()))
+        .otherwise("instead of the above");
+    /// waits for a message over the user's WebSocket
+    pub(super) const RECEIVE: Key<Custom> =
+        key("receive", TRUE)
+        .otherwise("instead of the above");
+    /// closes the user's WebSocket
+    pub(super) const CLOSE: Key<Custom> =
+        key("close", TRUE)
+        .otherwise("instead of the above");
+    /// with `websocket`: [subprotocol](#websocket-steps) that is offered, such as `"graphql-transport-ws"`
+    pub(super) const SUBPROTOCOL: Key<Custom> =
+        key("subprotocol", matching("token", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"));
+}
 /// Keys of the content of a message, of which a message has exactly one.
-pub(super) const CONTENTS: [&str; 3] = ["text", "json", "file"];
+const CONTENTS: [&str; 3] = [TEXT.name(), JSON.name(), FILE.name()];
 
-/// Key of a step that names the subprotocol, and the header that offers the subprotocol.
-pub(super) const SUBPROTOCOL: &str = "subprotocol";
+keys! {
+    /// message to send over the user's WebSocket
+    pub(super) const MESSAGE: Keys = table("`send`").with(|table| table.requires_one_of(&CONTENTS));
+
+    /// text message
+    const TEXT: Key<Custom> = key("text", TEMPLATE)
+        .otherwise("exactly one of `text`, `json` and `file` is required");
+    /// JSON in a text message; its strings are templates
+    const JSON: Key<Custom> = key("json", keys::JSON).otherwise("as for `text`");
+    /// content of a file of at most 16 MiB, as a binary message
+    const FILE: Key<Custom> = key("file", PATH).otherwise("as for `text`");
+    /// whether the step waits for a message; with `false` it ends when the message is sent
+    const REPLY: Defaulted<Boolean> = key("reply", Boolean).or("true");
+}
+
+/// The header that offers the subprotocol.
 const SUBPROTOCOL_HEADER: &str = "sec-websocket-protocol";
 
 /// Headers of the opening handshake, which loadgen sets itself.
@@ -35,9 +73,9 @@ const OF_HANDSHAKE: [&str; 7] = [
 
 /// Reads `send`: a message, and whether the step waits for a message of the server.
 pub(super) fn read_send(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(Action, Body)> {
-    let mut table = value.table("`send`", faults)?;
+    let mut table = MESSAGE.open(value, faults)?;
     let contents = table.take_any(CONTENTS);
-    let reply = table.take("reply").map_or(Some(true), |value| value.boolean(faults));
+    let reply = REPLY.read(&mut table, faults);
     table.finish(faults);
     let message = match contents.as_slice() {
         [content] => body::read_content(content, None, faults),
@@ -156,5 +194,5 @@ pub(super) fn check_http(
         }
     };
     let fault = Fault::new(format!("a WebSocket cannot be used with {what}"));
-    http::refuse(fault.at(place, "uses a WebSocket").help(help), table, faults);
+    faults.add_beside(fault.at(place, "uses a WebSocket").help(help), table);
 }

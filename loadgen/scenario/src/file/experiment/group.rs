@@ -7,7 +7,7 @@ use crate::backend::Backend;
 use crate::error::Fault;
 use crate::experiment::{Arm, CapacitySettings, Group, Known, MOST_REPLICAS};
 use crate::file::reader::{Faults, Table, Value};
-use crate::file::{BACKENDS, load};
+use crate::file::{BACKEND_NAMES, load};
 use crate::limits::Limits;
 use crate::load::{Load, WARMUP};
 use crate::model::Scenario;
@@ -244,7 +244,7 @@ fn read_scenario(
 
 /// Reads the backend that is measured alone, which must hold profiles in each arm.
 fn read_backend_alone(value: &Value<'_>, arms: &[Arm], faults: &mut Faults<'_>) -> Option<Backend> {
-    let backend = value.choice(&BACKENDS, faults)?;
+    let backend = value.choice(&BACKEND_NAMES, faults)?;
     let lacks = |arm: &&Arm| {
         arm.scenario.existing.profiles == 0 || !arm.scenario.backends.contains(&backend)
     };

@@ -7,12 +7,15 @@ mod limits;
 mod published;
 mod quick;
 
+use std::path::Path;
+
+use miette::NamedSource;
 use toml::de::DeTable;
 
 use super::reader::{Faults, Table, Value};
 use super::syntax_fault;
 use crate::error::Fault;
-use crate::experiment::{ExperimentFile, Group, Known, Source};
+use crate::experiment::{ExperimentError, ExperimentFile, Group, Known, Source};
 use crate::metric::{Metric, Used};
 use crate::nearest::suggestion;
 
@@ -41,12 +44,42 @@ const MOST_ROUNDS: u64 = 10_000;
 /// Keys that limit the containers of backends.
 const BACKEND_LIMITS: [&str; 2] = ["backend_cpus", "backend_memory"];
 
+impl ExperimentFile {
+    /// Reads and checks an experiment file. The experiment's name is the file's stem.
+    pub fn load(path: &Path, known: &Known<'_>) -> Result<Self, ExperimentError> {
+        let text = crate::read_text(crate::LARGEST, path).map_err(|reason| {
+            let path = path.to_owned();
+            ExperimentError::Unreadable { path, reason }
+        })?;
+        let name = path.file_stem().unwrap_or(path.as_os_str());
+        Self::parse(&name.to_string_lossy(), &path.to_string_lossy(), &text, known)
+    }
+
+    /// Reads and checks the text of the experiment called `name`. Faults name `file` as the file.
+    pub fn parse(
+        name: &str,
+        file: &str,
+        text: &str,
+        known: &Known<'_>,
+    ) -> Result<Self, ExperimentError> {
+        read(name, text, known).map_err(|faults| ExperimentError::Invalid {
+            file: file.to_owned(),
+            text: NamedSource::new(file, text.to_owned()),
+            faults,
+        })
+    }
+
+    /// Returns whether the text is that of an experiment rather than of a scenario: whether the text has
+    /// groups.
+    #[must_use]
+    pub fn is_in(text: &str) -> bool {
+        let (tree, _) = DeTable::parse_recoverable(text);
+        tree.get_ref().contains_key("group")
+    }
+}
+
 /// Reads an experiment, or returns all faults of the file, in the order of their lines.
-pub(crate) fn read(
-    name: &str,
-    text: &str,
-    known: &Known<'_>,
-) -> Result<ExperimentFile, Vec<Fault>> {
+fn read(name: &str, text: &str, known: &Known<'_>) -> Result<ExperimentFile, Vec<Fault>> {
     let (tree, errors) = DeTable::parse_recoverable(text);
     let mut faults = Faults::new(text);
     if !errors.is_empty() {
@@ -58,12 +91,6 @@ pub(crate) fn read(
         Some(experiment) if faults.is_empty() => Ok(experiment),
         _ => Err(faults.in_order()),
     }
-}
-
-/// Returns whether the text has groups, as only an experiment has.
-pub(crate) fn has_groups(text: &str) -> bool {
-    let (tree, _) = DeTable::parse_recoverable(text);
-    tree.get_ref().contains_key("group")
 }
 
 fn read_experiment(

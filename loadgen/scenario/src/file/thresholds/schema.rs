@@ -1,8 +1,8 @@
-//! Schema of `[thresholds]`.
+//! The JSON Schema of `[thresholds]`, whose keys combine names and metrics.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value as Json};
 
-use super::kinds::{DURATION, Schema, matching, table};
+use crate::file::keys::schema::{DURATION, Schema, closed, matching};
 use crate::metric::{METRICS, Metric, Statistic, Timing};
 
 /// Regular expression for a number as Rust's parser reads numbers, with `_` allowed anywhere.
@@ -19,7 +19,8 @@ const KEYS: [(&str, Metric); 6] = [
     (r"^counter\..+$", Metric::Counter(String::new())),
 ];
 
-pub(super) fn thresholds() -> Schema {
+/// Returns the schema of the table.
+pub(in crate::file) fn schema() -> Schema {
     let by_pattern = KEYS.map(|(key, metric)| (key.to_owned(), condition(&metric).into()));
     let offered = METRICS
         .iter()
@@ -27,9 +28,8 @@ pub(super) fn thresholds() -> Schema {
     let about = "Conditions that must hold for the run to pass. A key is a metric of all steps, or \
                  \"NAME.METRIC\" of a step, a group or a flow, or \"iteration.METRIC\" of all \
                  iterations, or \"counter.NAME\".";
-    table(about, [])
-        .with("properties", offered.collect::<Map<_, Value>>())
-        .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Value>>())
+    closed(about, offered.collect())
+        .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Json>>())
 }
 
 /// Returns the schema of a condition on this metric: a comparison operator and a bound.

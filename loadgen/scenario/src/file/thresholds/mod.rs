@@ -1,5 +1,8 @@
 //! `[thresholds]`: conditions that the run must meet to pass.
 
+mod schema;
+
+pub(super) use schema::schema;
 use toml::de::DeValue;
 
 use super::expect;

@@ -1,11 +1,18 @@
 //! `[[step]]`: one request and its expected answer.
 
+mod keys;
+
+use self::keys::{
+    AUTH, BODY, CAPTURE, COUNTERS, EXPECT, GROUP, HEADERS, METHODS, NAME, OTHERS, QUERY, REPEAT,
+    SUBPROTOCOL, THINK_TIME, TIMEOUT, VERIFY, WEIGHT, WHEN,
+};
+pub(super) use self::keys::{KEYS, MOST_WEIGHT, OF_FLOW};
 use std::ops::Range;
-use std::time::Duration;
 
 use prost_reflect::MessageDescriptor;
 
 use super::headers::is_token;
+use super::keys::Keys;
 use super::moment::{self, Moment};
 use super::name::Name;
 use super::reader::{Faults, Table, Value};
@@ -21,27 +28,6 @@ use crate::model::{Step, When, request_line};
 use crate::nearest::list;
 use crate::template::{Piece, Template};
 
-const DEFAULT_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Longest timeout of a step; equals the longest latency that is measured.
-const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
-
-pub(super) const MOST_WEIGHT: u64 = 1_000_000;
-
-/// Keys whose value is a path, each with the method of the request.
-pub(super) const METHODS: [(&str, Method); 7] = [
-    ("get", Method::GET),
-    ("post", Method::POST),
-    ("put", Method::PUT),
-    ("patch", Method::PATCH),
-    ("delete", Method::DELETE),
-    ("head", Method::HEAD),
-    ("options", Method::OPTIONS),
-];
-
-/// Key whose value is any method and a path.
-pub(super) const REQUEST: &str = "request";
-
 /// A step as read, of which some parts may have faults.
 #[derive(Default)]
 pub(super) struct Read {
@@ -51,12 +37,8 @@ pub(super) struct Read {
     pub step: Option<Step>,
 }
 
-/// Reads the steps of an array, one after another. `of` names a step in messages.
-pub(super) fn read_all(
-    of: &'static str,
-    values: &[Value<'_>],
-    faults: &mut Faults<'_>,
-) -> Vec<Read> {
+/// Reads the steps of an array, one after another.
+pub(super) fn read_all(of: &Keys, values: &[Value<'_>], faults: &mut Faults<'_>) -> Vec<Read> {
     let read = values.iter().map(|value| {
         let read = read(of, value, faults);
         faults.scope.captured(capture::names(value));
@@ -65,12 +47,12 @@ pub(super) fn read_all(
     read.collect()
 }
 
-fn read(of: &'static str, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
-    let Some(mut table) = value.table(of, faults) else {
+fn read(of: &Keys, value: &Value<'_>, faults: &mut Faults<'_>) -> Read {
+    let Some(mut table) = of.open(value, faults) else {
         return Read::default();
     };
-    let name = table.take("name");
-    let moment = moment::read(&mut table, faults);
+    let name = NAME.take(&mut table);
+    let moment = moment::read(WHEN.take(&mut table), table.place.clone(), faults);
     faults.scope.when = moment.as_ref().map_or(When::Iteration, |moment| moment.when);
     // The condition makes sure of the value, even if a later step captures it.
     let given = moment.as_ref().and_then(|moment| moment.given.as_ref());
@@ -104,27 +86,26 @@ fn read_rest(
 ) -> Option<Step> {
     let when = moment.map(|moment| moment.when);
     let once = when.is_some_and(|when| when != When::Iteration);
-    let weight = table.take("weight").map_or(Some(None), |value| {
-        if once {
+    let weight = match table.peek(WEIGHT.name()).filter(|_| once) {
+        Some(value) => {
             let message = "a step with `when` cannot have a `weight`";
             let help =
                 "weights divide the iterations among steps: leave out either `weight` or `when`";
-            return value.fault(message, "no effect", help, faults);
+            WEIGHT.take(table);
+            value.fault(message, "no effect", help, faults)
         }
-        let weight = value.integer(1..=MOST_WEIGHT, faults)?;
-        u32::try_from(weight).ok().map(Some)
-    });
-    let repeat = match table.take("repeat") {
+        None => WEIGHT.read(table, faults).map(|weight| weight.and_then(|n| u32::try_from(n).ok())),
+    };
+    let repeat = match REPEAT.take(table) {
         Some(value) => repeat::read(&value, once, faults),
         None => Some(Repeat::default()),
     };
-    let group = match table.take("group") {
+    let group = match GROUP.take(table) {
         Some(value) => Name::read(&value, "a group", faults).map(|name| Some(name.text)),
         None => Some(None),
     };
-    let timeout =
-        table.take("timeout").map_or(Some(DEFAULT_TIMEOUT), |value| read_timeout(&value, faults));
-    let think_time = match table.take("think_time") {
+    let timeout = TIMEOUT.read(table, faults);
+    let think_time = match THINK_TIME.take(table) {
         None => Some(None),
         Some(value) if when == Some(When::Stop) => {
             let message = "a step with when = \"stop\" cannot have a `think_time`";
@@ -133,18 +114,18 @@ fn read_rest(
         }
         Some(value) => load::read_think_time(&value, faults).map(Some),
     };
-    let verify = table.take("verify").map_or(Some(true), |value| value.boolean(faults));
+    let verify = VERIFY.read(table, faults);
     meaning::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
-    let query = table.take("query").map(|value| pairs::read(&value, "`query`", faults));
-    let body = table.take("body");
-    let written = table.take("headers");
+    let query = QUERY.take(table).map(|value| pairs::read(&value, "`query`", faults));
+    let body = BODY.take(table);
+    let written = HEADERS.take(table);
     let message_type = request.as_ref().and_then(|request| request.message_type.as_ref());
     let has_body = body.is_some() && message_type.is_none();
     let headers =
         written.as_ref().map_or(Some(Vec::new()), |value| headers::read(value, has_body, faults));
     let headers = match request.as_ref().map(|request| request.action) {
         Some(Action::Connect) => {
-            let subprotocol = table.take(websocket::SUBPROTOCOL);
+            let subprotocol = SUBPROTOCOL.take(table);
             websocket::beside(subprotocol, written.as_ref(), headers, faults)
         }
         Some(Action::Call) => {
@@ -153,17 +134,20 @@ fn read_rest(
         }
         _ => headers,
     };
-    let headers = auth::beside(table.take("auth"), headers, faults);
+    let headers = auth::beside(AUTH.take(table), headers, faults);
     let body = match (message_type, body) {
         (Some(kind), body) => Some(grpc::read_body(body.as_ref(), kind, faults)),
         (None, body) => body.map(|value| body::read(&value, faults)),
     };
     let method = request.as_ref().map(|request| &request.method);
-    let has_status = table.peek("expect").is_some_and(|expect| {
+    let has_status = table.peek(EXPECT.name()).is_some_and(|expect| {
         expect.node.get_ref().as_table().is_some_and(|keys| keys.contains_key("status"))
     });
-    let (expect, counters) = expect::read(table, method, timeout, faults);
-    let captures = capture::read(table, method, faults);
+    let (expect, counters) = {
+        let (expect, counters) = (EXPECT.take(table), COUNTERS.take(table));
+        expect::read(expect, counters, method, timeout, faults)
+    };
+    let captures = capture::read(CAPTURE.take(table), method, faults);
     let Request { action, method, mut path, message, .. } = request?;
     if let Some(query) = query {
         let query = query?;
@@ -239,8 +223,7 @@ impl Request {
 
 fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Request> {
     let keys = METHODS.map(|(key, _)| key);
-    let others = [REQUEST, grpc::KEY].into_iter().chain(websocket::KEYS);
-    let values = table.take_any(keys.into_iter().chain(others));
+    let values = table.take_any(keys.into_iter().chain(OTHERS));
     if values.is_empty() {
         let fault =
             Fault::new("the step has no request").at(table.place.clone(), "nothing to send");
@@ -336,13 +319,4 @@ fn read_path(text: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<T
         );
     }
     Some(path)
-}
-
-fn read_timeout(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Duration> {
-    let timeout = value.positive_duration(faults)?;
-    if timeout > LONGEST_TIMEOUT {
-        let message = "`timeout` must be at most 10m";
-        return value.fault(message, "longer than any measured latency", "", faults);
-    }
-    Some(timeout)
 }
