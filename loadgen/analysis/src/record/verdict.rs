@@ -33,7 +33,10 @@ impl VerdictKind {
     /// Returns whether a verdict of this kind makes a run a failure, even if all thresholds hold.
     #[must_use]
     pub fn is_failure(self) -> bool {
-        matches!(self, Self::NothingAnswered | Self::WentSilent | Self::ProofFailed)
+        matches!(
+            self,
+            Self::NothingAnswered | Self::TargetEnded | Self::WentSilent | Self::ProofFailed
+        )
     }
 }
 

@@ -215,15 +215,10 @@ fn failed(target: &TargetRecord, run: &RunRecord) -> Vec<String> {
         };
         format!("threshold {} failed, because of {by}", it.threshold)
     });
-    let verdicts = verdicts(target, run).filter(|it| ends_run(it.kind));
+    let verdicts = verdicts(target, run).filter(|it| it.kind.is_failure());
     let degraded = run.degraded.iter().map(|it| it.reason.clone());
     let interrupted = run.interrupted.then(|| "the run was interrupted".to_owned());
     thresholds.chain(verdicts.map(Verdict::coded)).chain(degraded).chain(interrupted).collect()
-}
-
-/// Returns whether a run with a verdict of this kind did not measure the target as planned.
-fn ends_run(kind: VerdictKind) -> bool {
-    kind.is_failure() || kind == VerdictKind::TargetEnded
 }
 
 fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<Item = &'a Verdict> {

@@ -147,9 +147,7 @@ fn cases(record: &RunRecord, target: &TargetRecord) -> Vec<Case> {
         Case { name, failure }
     });
     // Failed proofs already have their own cases.
-    let is_other = |kind: VerdictKind| {
-        (kind.is_failure() && kind != VerdictKind::ProofFailed) || kind == VerdictKind::TargetEnded
-    };
+    let is_other = |kind: VerdictKind| kind.is_failure() && kind != VerdictKind::ProofFailed;
     let verdicts = record
         .verdicts
         .iter()
