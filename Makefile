@@ -132,10 +132,10 @@ lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the action, an
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.gitlab-ci action/gitlab.yml
 	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml
 
-reference: ## Write the tables of docs/reference/ that follow from the code
+reference: ## Write the tables and sections of docs/reference/ that follow from the code
 	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference
 
-docs: $(PYTHON) ## Check the tables of docs/reference/, build the site of docs/ in site/, and check its links
+docs: $(PYTHON) ## Check docs/reference/ against the code, build the site of docs/ in site/, and check its links
 	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference -- --check
 	$(UV) run --frozen --isolated --only-group docs -- zensical build --clean --strict
 

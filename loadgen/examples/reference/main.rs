@@ -1,27 +1,31 @@
-//! Writes what follows from the code: the tables of `docs/reference/`, and the JSON Schema of scenario files for editors.
-//! `make reference` runs it. With `--check`, it changes nothing, and fails if something is not as the code says: `make docs`.
+//! Writes what follows from the code: tables and sections of `docs/reference/`, and the JSON Schema of scenario files for
+//! editors. `make reference` runs it. With `--check`, it changes nothing, and fails if something is not as the code
+//! says: `make docs`.
 //!
-//! A page has a table between two comments, of which the first one names the table:
+//! A page has a table, or sections, between two comments, of which the first one names the table or the sections:
 //!
 //! ```text
 //! <!-- table: keys [load] -->
 //! | key | type | default | meaning |
 //! …
 //! <!-- end of table -->
+//!
+//! <!-- sections: verdicts Logs -->
+//! …
+//! <!-- end of sections -->
 //! ```
 
 #![allow(clippy::print_stderr, reason = "a fault of a page is for the person who runs this")]
 
 mod keys;
 mod markdown;
+mod verdicts;
 
 use std::path::Path;
 use std::process::ExitCode;
 use std::{env, fs, io};
 
 const PROJECT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
-const BEGIN: &str = "<!-- table: ";
-const END: &str = "<!-- end of table -->";
 
 fn main() -> io::Result<ExitCode> {
     let checks = env::args().nth(1).is_some_and(|option| option == "--check");
@@ -39,7 +43,8 @@ fn main() -> io::Result<ExitCode> {
     let mut pages: Vec<_> =
         fs::read_dir(project.join("docs/reference"))?.collect::<Result<_, _>>()?;
     pages.sort_by_key(fs::DirEntry::file_name);
-    pages.iter().for_each(|page| update(&page.path(), &with_tables));
+    let blocks = |page: &str| with(&with(page, "table", table)?, "sections", sections);
+    pages.iter().for_each(|page| update(&page.path(), &blocks));
     Ok(code)
 }
 
@@ -59,15 +64,16 @@ fn write(
     }
 }
 
-/// Returns the text of a page with each table as the code says.
-fn with_tables(page: &str) -> Result<String, String> {
+/// Returns the text of a page with each `block`, such as a table, as `content` says for its name.
+fn with(page: &str, block: &str, content: fn(&str) -> Option<String>) -> Result<String, String> {
+    let (begin, end) = (format!("<!-- {block}: "), format!("<!-- end of {block} -->"));
     let mut text = String::new();
     let mut rest = page;
-    while let Some((before, after)) = rest.split_once(BEGIN) {
+    while let Some((before, after)) = rest.split_once(&begin) {
         let (name, after) = after.split_once(" -->\n").ok_or("a comment does not end")?;
-        let (_, after) = after.split_once(END).ok_or(format!("no end of the table {name}"))?;
-        let table = table(name).ok_or(format!("there is no table {name}"))?;
-        text.push_str(&format!("{before}{BEGIN}{name} -->\n{table}{END}"));
+        let (_, after) = after.split_once(&end).ok_or(format!("no end of the {block} {name}"))?;
+        let content = content(name).ok_or(format!("there is no {block} {name}"))?;
+        text.push_str(&format!("{before}{begin}{name} -->\n{content}{end}"));
         rest = after;
     }
     text.push_str(rest);
@@ -79,6 +85,15 @@ fn table(name: &str) -> Option<String> {
     let (kind, of) = name.split_once(' ').unwrap_or((name, ""));
     match kind {
         "keys" => keys::table(of),
+        "verdicts" => Some(verdicts::table()),
+        _ => None,
+    }
+}
+
+/// Returns sections in Markdown. Their name begins with their kind.
+fn sections(name: &str) -> Option<String> {
+    match name.split_once(' ')? {
+        ("verdicts", group) => verdicts::sections(group),
         _ => None,
     }
 }
