@@ -14,18 +14,24 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     if runtime == Some(RuntimeName::Podman) {
         return Ok(Runtime::Podman { targets, backends });
     }
-    let given = [
-        ("--cpus", cpus.is_some()),
-        ("--memory", memory.is_some()),
-        ("--backend-cpus", backend_cpus.is_some()),
-        ("--backend-memory", backend_memory.is_some()),
-    ];
-    match given.iter().find(|(_, given)| *given) {
+    match given(args).find(|option| *option != "--runtime") {
         None => Ok(Runtime::Process),
-        Some((option, _)) => {
+        Some(option) => {
             let message =
                 format!("{option} limits containers, but the lab runs without containers");
             Err(Failure::message(Exit::Usage, "unused_option", message, "add --runtime podman"))
         }
     }
+}
+
+/// Returns the options that were given.
+pub fn given(args: RuntimeArgs) -> impl Iterator<Item = &'static str> {
+    let options = [
+        ("--runtime", args.runtime.is_some()),
+        ("--cpus", args.cpus.is_some()),
+        ("--memory", args.memory.is_some()),
+        ("--backend-cpus", args.backend_cpus.is_some()),
+        ("--backend-memory", args.backend_memory.is_some()),
+    ];
+    options.into_iter().filter_map(|(option, given)| given.then_some(option))
 }

@@ -1,6 +1,7 @@
 //! Refuses options that have no effect in combination with other options: a user who
 //! gives an option expects an effect.
 
+use super::runtime;
 use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
 use crate::experiment::contender::Numbers;
 use crate::failure::{Exit, Failure};
@@ -54,29 +55,19 @@ fn refused(unused: Option<Unused>) -> Result<(), Failure> {
 
 fn beside_url(measuring: &MeasuringArgs, numbers: &Numbers) -> Option<Unused> {
     let lab = "applies to servers that loadgen starts, but the server at this URL runs already";
-    let runtime = &measuring.runtime;
-    let given = [
-        ("--runtime", runtime.runtime.is_some()),
-        ("--cpus", runtime.cpus.is_some()),
-        ("--memory", runtime.memory.is_some()),
-        ("--backend-cpus", runtime.backend_cpus.is_some()),
-        ("--backend-memory", runtime.backend_memory.is_some()),
-        ("--server-workers", !numbers.server_workers.is_empty()),
-        ("--replicas", !numbers.replicas.is_empty()),
+    let numbers = [
+        (!numbers.server_workers.is_empty()).then_some("--server-workers"),
+        (!numbers.replicas.is_empty()).then_some("--replicas"),
     ];
-    let (option, _) = given.into_iter().find(|(_, given)| *given)?;
+    let option = runtime::given(measuring.runtime).chain(numbers.into_iter().flatten()).next()?;
     Some((option, lab, "leave out one of the two options"))
 }
 
 fn limits(measuring: &MeasuringArgs, has_backends: bool) -> Option<Unused> {
-    let runtime = &measuring.runtime;
-    let given = [
-        ("--backend-cpus", runtime.backend_cpus.is_some()),
-        ("--backend-memory", runtime.backend_memory.is_some()),
-    ];
+    let mut given = runtime::given(measuring.runtime);
     // Without containers there is nothing to limit: `runtime` refuses these options.
-    let is_idle = runtime.runtime == Some(RuntimeName::Podman) && !has_backends;
-    let (option, _) = given.into_iter().find(|(_, given)| *given && is_idle)?;
+    let is_idle = measuring.runtime.runtime == Some(RuntimeName::Podman) && !has_backends;
+    let option = given.find(|option| is_idle && option.starts_with("--backend-"))?;
     Some((option, "limits backends, but the scenario has none", "leave out the option"))
 }
 
