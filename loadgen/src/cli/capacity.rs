@@ -1,12 +1,17 @@
 //! The command line of `loadgen capacity`.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use clap::Args;
 
+use super::values::percent;
 use super::{CommonArgs, RequestArgs};
 use crate::scenario::experiment::{CapacitySettings, MOST_REPLICAS};
 use crate::scenario::parse_duration;
+
+/// Accepted values of `--precision`, as fractions.
+const PRECISIONS: RangeInclusive<f64> = CapacitySettings::PRECISIONS;
 
 /// Options of `capacity`.
 #[derive(Debug, Args)]
@@ -33,7 +38,7 @@ pub struct CapacityArgs {
     pub duration: Duration,
     /// Largest accepted distance between the highest rate that passed and the lowest rate that
     /// failed, in %, from 0.5 to 50.
-    #[arg(short, long, value_name = "PERCENT", value_parser = percent, default_value = "5", allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "PERCENT", value_parser = percent(100.0 * PRECISIONS.start()..=100.0 * PRECISIONS.end()), default_value = "5", allow_hyphen_values = true)]
     pub precision: f64,
     /// Number of searches for each target, from 1 to 1000. Each search after the first begins near
     /// the result of the earlier searches [default: 5, and up to 5 more while the 95 % confidence
@@ -58,11 +63,3 @@ Examples:
 
 Exit codes are those of `loadgen run`. Exit code 3 means that the search found
 no rate at which the thresholds hold.";
-
-/// Parses a percentage from 0.5 to 50, such as `5` or `5%`.
-fn percent(text: &str) -> Result<f64, String> {
-    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
-        Ok(percent) if CapacitySettings::PRECISIONS.contains(&(percent / 100.0)) => Ok(percent),
-        _ => Err("expected a percentage from 0.5 to 50".to_owned()),
-    }
-}

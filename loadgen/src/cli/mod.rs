@@ -11,6 +11,7 @@ mod request;
 mod runtime;
 mod saved;
 mod tls;
+mod values;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -30,6 +31,7 @@ pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 pub use self::tls::TlsArgs;
+use self::values::percent;
 use crate::report::Format;
 use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::parse_duration;
@@ -182,7 +184,7 @@ pub struct RunArgs {
     /// Measure until each interval that the result compares is no wider than ± this, in %, from 0.1 to
     /// 50. --rounds are then those of the first stage, at least 5 [default: 10], whose noise decides how
     /// many follow.
-    #[arg(long, value_name = "PERCENT", value_parser = half_width, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent(0.1..=50.0), allow_hyphen_values = true)]
     pub precision: Option<f64>,
     /// Greatest number of rounds for --precision, from 5 to 10000.
     #[arg(long, value_name = "N", default_value = "200", requires = "precision", value_parser = clap::value_parser!(u32).range(5..=10_000))]
@@ -201,7 +203,7 @@ pub struct RunArgs {
     /// is 3 if a greater loss is shown, and 1 if a target cannot be judged. A loss is a lower rate of
     /// expected responses; in the open model a longer median latency; in a duet more CPU time per
     /// request.
-    #[arg(long, value_name = "PERCENT", value_parser = saved::loss, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent(0.0..=100.0), allow_hyphen_values = true)]
     pub fail_on_regression: Option<f64>,
     /// File for the results of all thresholds, proofs and regressions, as JUnit XML.
     #[arg(long, value_name = "FILE")]
@@ -296,14 +298,6 @@ pub struct ExperimentArgs {
     /// Options shared by everything that measures.
     #[command(flatten)]
     pub measuring: MeasuringArgs,
-}
-
-/// Parses a percentage from 0.1 to 50, such as `3` or `3%`.
-fn half_width(text: &str) -> Result<f64, String> {
-    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
-        Ok(percent) if (0.1..=50.0).contains(&percent) => Ok(percent),
-        _ => Err("expected a percentage from 0.1 to 50".to_owned()),
-    }
 }
 
 /// Parses a rate from 0.1 to 1000 requests/s.

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values::percent;
 use crate::report::Format;
 
 /// Options of `report`.
@@ -29,7 +30,7 @@ pub struct CompareArgs {
     /// Greatest accepted loss of a target compared with the first run, in %, from 0 to 100. The exit
     /// code is 3 if a greater loss is shown, and 1 if a target cannot be judged. A loss is a lower rate
     /// of expected responses, a lower capacity or, in the open model, a longer median latency.
-    #[arg(long, value_name = "PERCENT", value_parser = loss, allow_hyphen_values = true)]
+    #[arg(long, value_name = "PERCENT", value_parser = percent(0.0..=100.0), allow_hyphen_values = true)]
     pub fail_on_regression: Option<f64>,
     /// File for the result as JUnit XML: whether each target of a later run lost more than
     /// --fail-on-regression accepts, and why a run failed.
@@ -51,11 +52,3 @@ Exit codes:
   1  --fail-on-regression cannot be judged
   2  the runs cannot be compared
   3  a greater loss than --fail-on-regression accepts is shown";
-
-/// Parses a percentage from 0 to 100, such as `5` or `5%`.
-pub(super) fn loss(text: &str) -> Result<f64, String> {
-    match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("expected a percentage from 0 to 100".to_owned()),
-    }
-}
