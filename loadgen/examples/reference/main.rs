@@ -19,6 +19,7 @@
 
 mod keys;
 mod markdown;
+mod options;
 mod verdicts;
 
 use std::path::Path;
@@ -85,6 +86,8 @@ fn table(name: &str) -> Option<String> {
     let (kind, of) = name.split_once(' ').unwrap_or((name, ""));
     match kind {
         "keys" => keys::table(of),
+        "options" => options::options(of),
+        "subcommands" => options::subcommands(of),
         "verdicts" => Some(verdicts::table()),
         _ => None,
     }

@@ -17,9 +17,9 @@ const PRECISIONS: RangeInclusive<f64> = CapacitySettings::PRECISIONS;
 #[derive(Debug, Args)]
 #[command(after_help = CAPACITY_EXAMPLES)]
 pub struct CapacityArgs {
-    /// Name of a scenario (see `loadgen list`), or path of its TOML file. A rate passes only if the
-    /// scenario's thresholds hold, and `error_rate < 1%` if the scenario has no threshold on the
-    /// errors of all steps.
+    /// Name of a scenario (see `loadgen list`), or path of its TOML file. A rate passes only if all
+    /// thresholds of the scenario hold. If none of them limits the errors of all steps together,
+    /// loadgen adds `error_rate < 1%`. Required without a URL.
     #[arg(short, long, value_name = "NAME|PATH", required_unless_present = "urls")]
     pub scenario: Option<String>,
     /// A request without a scenario.
@@ -28,12 +28,12 @@ pub struct CapacityArgs {
     /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,
-    /// Largest number of in-flight requests, from 1 to 1,000,000 [default: the scenario's users; at
-    /// least 1000 if the scenario is of the closed model].
+    /// Largest number of in-flight requests, from 1 to 1,000,000 [default: the users of the
+    /// scenario; 1000 for a scenario of the closed model with fewer users].
     #[arg(short, long, value_name = "N")]
     pub users: Option<u32>,
-    /// Shortest time for which a trial holds its rate. A trial lasts longer if its rate is too low
-    /// for the number of samples that the thresholds need.
+    /// Shortest time for which a trial holds its rate, above 0. At a low rate a trial lasts longer,
+    /// until it has the samples that the thresholds need.
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, default_value = "5s", allow_hyphen_values = true)]
     pub duration: Duration,
     /// Largest accepted distance between the highest rate that passed and the lowest rate that

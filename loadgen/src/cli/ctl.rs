@@ -22,15 +22,17 @@ pub enum CtlCommand {
     /// End the run in good order, as Ctrl-C does: the measurements until then are reported and
     /// saved.
     Stop,
-    /// Change the number of users until the end of the round; only in the closed model.
+    /// Change the number of users of the whole test, from 1 to 1,000,000, until the end of the round;
+    /// only in the closed model.
     Users {
-        /// Number of users of the whole test, over all workers, from 1 to 1,000,000.
+        /// Number of users of the whole test, over all workers.
         #[arg(value_name = "N")]
         number: u32,
     },
-    /// Change the rate until the end of the round; only in the open model.
+    /// Change the requests per second of the whole test, from 0.001 to 10,000,000, until the end of the
+    /// round; only in the open model.
     Rate {
-        /// Requests per second of the whole test, over all workers, from 0.001 to 10,000,000.
+        /// Requests per second of the whole test, over all workers.
         #[arg(value_name = "R", allow_negative_numbers = true)]
         per_s: f64,
     },

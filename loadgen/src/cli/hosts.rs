@@ -11,21 +11,17 @@ use crate::scenario::parse_duration;
 /// Options of `manager`.
 #[derive(Debug, Args)]
 #[command(after_help = MANAGER_EXAMPLES)]
-#[expect(
-    rustdoc::broken_intra_doc_links,
-    reason = "users read these comments, and [::] is an address"
-)]
 pub struct ManagerArgs {
     /// Number of workers that the run waits for, from 1 to 1000.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub expect_workers: u32,
     /// Name or address of this host to listen on, and a free port. The manager listens on all
-    /// addresses of a name; 0.0.0.0 or [::] stands for all addresses of this host.
+    /// addresses of a name; 0.0.0.0 or `[::]` stands for all addresses of this host.
     #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
     pub listen: String,
     /// Name or address at which workers find this host. The manager's certificate is for this name
     /// or address [default: the host and port of --listen; the name of this host for 0.0.0.0 and
-    /// [::]].
+    /// `[::]`].
     #[arg(long, value_name = "HOST[:PORT]")]
     pub advertise: Option<String>,
     /// Folder for the workers' join files, and for the key that certifies the workers. The folder
@@ -37,7 +33,7 @@ pub struct ManagerArgs {
     #[arg(long, value_name = "TIME", value_parser = lease, default_value = "3s", allow_hyphen_values = true)]
     pub lease: Duration,
     /// Longest wait for the workers. The run then begins with the workers that have joined
-    /// [default: wait until all workers have joined].
+    /// [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
     /// Options of `run`.
@@ -76,18 +72,22 @@ fn host_and_port(text: &str) -> Result<String, String> {
 /// Options of `worker`.
 #[derive(Debug, Args)]
 pub struct WorkerArgs {
-    /// Path of the join file that the manager has written. `-` reads the join file from standard
-    /// input; the worker then leaves when standard input is closed.
+    /// Join file that the manager has written. `-` reads the join file from standard input; the
+    /// worker then leaves when standard input is closed.
     #[arg(long, value_name = "FILE|-", env = "LOADGEN_JOIN")]
     pub join: String,
-    /// Leave when the manager is done, instead of waiting for the manager's next run.
+    /// Leave when the manager is done, instead of waiting for the manager's next run. Refused with
+    /// `--join -`.
     #[arg(long)]
     pub once: bool,
-    /// Longest search for the manager, before each run, until the worker leaves with exit code 1
-    /// [default: search until the manager is found].
+    /// Longest time for which the worker looks for the manager before each run. After this time,
+    /// the worker leaves with exit code 1 [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
     /// Servers that this worker may load [default: any server].
+    ///
+    /// With this option, a proxy must be named as well, and the worker refuses scenarios that
+    /// follow redirects.
     #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
     pub allow_target: Vec<String>,
     /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].

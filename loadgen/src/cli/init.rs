@@ -7,14 +7,14 @@ use clap::Args;
 /// Options of `init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// File to write. A name without an extension gets `.toml`.
+    /// File to write. A name without an extension gets `.toml`; another extension is refused.
     #[arg(default_value = "scenario.toml")]
     pub path: PathBuf,
     /// Write loadgen.toml instead, which names servers of your own that loadgen starts. The servers are
     /// those that the files of this folder seem to contain.
     #[arg(long, conflicts_with = "path")]
     pub targets: bool,
-    /// Overwrite an existing file.
+    /// Overwrite an existing file. The schema is always overwritten.
     #[arg(long)]
     pub force: bool,
 }

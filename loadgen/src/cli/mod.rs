@@ -85,11 +85,11 @@ Error codes: docs/reference/errors.md; verdicts: docs/reference/verdicts.md";
 /// Subcommands of `loadgen`.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Load each target, and compare the targets (the default).
+    /// Load each target, and compare the targets; the default.
     Run(RunArgs),
     /// Find the highest rate that each target carries, by a search in the open model.
     Capacity(CapacityArgs),
-    /// Repeat a published experiment, and judge what was claimed about it.
+    /// Measure the arms of an experiment file, and judge its claims.
     Experiment(ExperimentArgs),
     /// Validate and explain scenarios and experiments; sends requests only with --try.
     Check(CheckArgs),
@@ -124,38 +124,45 @@ pub enum Command {
 /// Options of `run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Name of a scenario (see `loadgen list`), or path of its TOML file.
-    /// `-` reads the scenario from standard input.
+    /// Name of a scenario (see `loadgen list`), or path of its TOML file: a value that ends in
+    /// `.toml` or contains a `/`. `-` reads the scenario from standard input. Required without a
+    /// URL.
     #[arg(short, long, value_name = "NAME|PATH|-", required_unless_present = "urls")]
     pub scenario: Option<String>,
     /// A request without a scenario.
     #[command(flatten)]
     pub request: RequestArgs,
-    /// File in which to write the scenario that URL and its options mean, for changes by hand.
+    /// New file for the scenario that URL and its options mean, for changes by hand.
     #[arg(long, value_name = "FILE", requires = "urls", conflicts_with = "scenario")]
     pub save: Option<PathBuf>,
     /// Options shared by `run` and `capacity`.
     #[command(flatten)]
     pub common: CommonArgs,
     /// Number of users of the whole test, from 1 to 1,000,000. With several numbers, such as
-    /// 100,500, each target is measured with each number [default: from the scenario].
+    /// 100,500, each target is measured with each number [default: from the scenario; 50 with a
+    /// URL].
+    ///
+    /// If the limits on open files or local ports do not allow so many users, loadgen refuses the
+    /// run before anything starts.
     #[arg(short, long, value_name = "N,…", value_delimiter = ',')]
     pub users: Vec<u32>,
     /// Time over which the users start, or over which the rate rises [default: from the scenario].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub ramp_up: Option<Duration>,
-    /// Time for which each round holds the load, such as 10s or 1m30s; with --ramp-up at most 24h
-    /// [default: from the scenario].
+    /// Time for which each round holds the load, such as 10s or 1m30s: above 0, and with --ramp-up
+    /// at most 24h [default: from the scenario; 10s with a URL].
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub duration: Option<Duration>,
     /// Number of iterations of each round, shared by all users, from 1 to 10^12. Excludes
-    /// --duration.
+    /// --duration [default: from the scenario].
     #[arg(short, long, value_name = "N")]
     pub iterations: Option<u64>,
     /// Requests per second of the whole test, from 0.001 to 10,000,000. Selects the open model, in
-    /// which any free user sends the next request. --users then limits the number of in-flight
-    /// requests [default of --users: the scenario's users; at least 1000 if the scenario is of the
-    /// closed model].
+    /// which any idle user sends the next request. --users then limits the number of in-flight
+    /// requests [default: from the scenario].
+    ///
+    /// Without --users, the limit is the number of users of the scenario; for a scenario of the
+    /// closed model with fewer than 1000 users, the limit is 1000.
     #[arg(short, long, value_name = "N", allow_hyphen_values = true)]
     pub rate: Option<f64>,
     /// Measure one target, or the server at --url, twice in each round. The result shows how much
@@ -167,29 +174,31 @@ pub struct RunArgs {
     /// are each measured with the first one.
     #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast"])]
     pub duet: bool,
-    /// Measure the latency with a few more users, in a process and on connections of their own, beside
-    /// the load. Their iterations begin at random times, at RATE requests per second, from 0.1 to 1000
-    /// [default of RATE: 20]. A verdict tells where the latencies of the load differ.
+    /// Measure the latency with a few more users, in a process and on connections of their own,
+    /// beside the load. Their iterations begin at random times, at RATE requests per second, from
+    /// 0.1 to 1000; at 20 without RATE. A verdict tells where the latencies of the load differ.
     #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations", "slices"])]
     pub probe: Option<f64>,
-    /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at
-    /// the same time, and are loaded in turn, once in each slice: each holds the load for --duration in
-    /// all slices of a start together. --rounds is then the number of starts.
+    /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are
+    /// up at the same time, and are loaded in turn, once in each slice. Each target is loaded for
+    /// --duration in all slices of a start together. --rounds is then the number of starts.
+    ///
+    /// One slice is a round as without the option, with a start of its own.
     #[arg(long, value_name = "N", default_value = "1", conflicts_with_all = ["duet", "iterations"], value_parser = clap::value_parser!(u32).range(1..=100))]
     pub slices: u32,
     /// Number of rounds for each target, from 1 to 1000 [default: 5; 10 with --duet or --precision; 1
     /// for a single server at --url without --aa and --probe, and with a single number of users].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
-    /// Measure until each interval that the result compares is no wider than ± this, in %, from 0.1 to
-    /// 50. --rounds are then those of the first stage, at least 5 [default: 10], whose noise decides how
-    /// many follow.
+    /// Measure until each interval that the result compares is no wider than ± this, in %, from 0.1
+    /// to 50. --rounds are then those of the first stage, at least 5, whose noise decides how many
+    /// follow.
     #[arg(long, value_name = "PERCENT", value_parser = percent(0.1..=50.0), allow_hyphen_values = true)]
     pub precision: Option<f64>,
     /// Greatest number of rounds for --precision, from 5 to 10000.
     #[arg(long, value_name = "N", default_value = "200", requires = "precision", value_parser = clap::value_parser!(u32).range(5..=10_000))]
     pub rounds_max: u32,
-    /// Greatest time for --precision; the first stage is measured in any case [default: any].
+    /// Greatest time for --precision; the first stage is measured in any case [default: no limit].
     #[arg(long, value_name = "TIME", requires = "precision", value_parser = parse_duration, allow_hyphen_values = true)]
     pub time_max: Option<Duration>,
     /// Reaction to the loss of a worker. The exit code is 5 in either case [default: fail].
@@ -222,8 +231,9 @@ pub struct RunArgs {
 /// Options shared by `run` and `capacity`.
 #[derive(Debug, Args)]
 pub struct CommonArgs {
-    /// Targets to compare [default: the targets of the scenario]. NAME@REF is a target of loadgen.toml
-    /// as it is at a ref of Git, such as shop@main; shop@. is the working tree.
+    /// Targets to measure, of loadgen.toml or of the lab. NAME@REF is a target of loadgen.toml as
+    /// it is at a ref of Git, such as `shop@main`; `shop@.` is the working tree [default: the
+    /// targets of the scenario, or else all of the project except those with `default = false`].
     #[arg(short, long, value_name = "NAME[@REF],…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
     /// Longest wait for the responses to in-flight requests at the end of each round or trial, at
@@ -242,8 +252,10 @@ pub struct CommonArgs {
 /// Options shared by `run`, `capacity` and `experiment`.
 #[derive(Debug, Args)]
 pub struct MeasuringArgs {
-    /// URLs of running servers, instead of targets of the lab: one server to load, or several
-    /// servers to compare. NAME= sets the name of a server in the results.
+    /// URLs of running servers, instead of servers that loadgen starts: one server to load, or
+    /// several servers to compare. NAME= sets the name of a server in the results.
+    ///
+    /// A URL is http:// or https://, without a user, a password, a query or a fragment.
     #[arg(long, value_name = "[NAME=]URL,…", value_delimiter = ',')]
     pub url: Vec<String>,
     /// Runtime of targets and backends.
@@ -257,8 +269,8 @@ pub struct MeasuringArgs {
     /// arm of an experiment].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub warmup: Option<Duration>,
-    /// Seed for generated data, the order of targets, and the rates of trials [default: chosen at
-    /// random, and reported].
+    /// Seed for generated data, the order of targets, and the rates of trials, from 0 to 2^64 - 1
+    /// [default: chosen at random, and reported].
     #[arg(long, value_name = "N")]
     pub seed: Option<u64>,
     /// Skip the calibration, which measures the highest rate that the generator can send on this
@@ -266,19 +278,19 @@ pub struct MeasuringArgs {
     #[arg(long)]
     pub no_calibrate: bool,
     /// Measure even while another loadgen measures on this machine, instead of waiting for its end.
-    /// The results of both then have a verdict.
+    /// The results of both then have the verdict `measured_together`.
     #[arg(long)]
     pub anyway: bool,
     /// Report progress in plain lines, also on a terminal, instead of in the live view.
     #[arg(long)]
     pub no_progress: bool,
-    /// Folder for the result [default: runs/TIME-NAME].
+    /// Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Format of the document on standard output. All other output goes to standard error.
     #[arg(short, long, value_enum, default_value_t = Format::Table)]
     pub format: Format,
-    /// Short for --format json.
+    /// Short for `--format json`.
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
 }
@@ -286,13 +298,15 @@ pub struct MeasuringArgs {
 /// Options of `experiment`.
 #[derive(Debug, Args)]
 pub struct ExperimentArgs {
-    /// Name of an experiment (see `loadgen list`), or path of its TOML file.
+    /// Name of an experiment in the project's experiments/ (see `loadgen list`), or path of its
+    /// TOML file.
     #[arg(value_name = "NAME|PATH")]
     pub experiment: String,
-    /// Measure the quick form, which has the loads and rounds of the file's `quick` tables.
+    /// Measure the quick form, which has the loads and rounds of the file's `quick` tables. Refused
+    /// if the file has none.
     #[arg(long)]
     pub quick: bool,
-    /// Number of rounds for each arm, from 1 to 1000 [default: from the experiment].
+    /// Number of rounds over each arm, from 1 to 1000 [default: from the experiment].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,
     /// Options shared by everything that measures.
@@ -320,10 +334,12 @@ pub enum OnWorkerLoss {
 /// Options of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// Names or paths of scenarios and experiments [default: all of the project].
+    /// Scenarios and experiments to check, by name or path; if both have the same name, the
+    /// experiment [default: all of the project].
+    #[arg(value_name = "NAME|PATH")]
     pub scenarios: Vec<String>,
     /// Send each step once to the server at this URL, as one user would, and print each request and
-    /// its response.
+    /// its response. Requires a scenario.
     #[arg(long = "try", value_name = "URL", requires = "scenarios")]
     pub try_url: Option<String>,
     /// TLS of these requests.

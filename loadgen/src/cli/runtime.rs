@@ -7,24 +7,23 @@ use crate::scenario::{Cpus, Memory};
 /// Runtime of targets and backends, and their limits.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct RuntimeArgs {
-    /// Runtime of targets and backends: processes of this machine, or one container each, created
-    /// by podman-compose [default: process].
+    /// Runtime of targets and backends [default: process].
     #[arg(long, value_enum)]
     pub runtime: Option<RuntimeName>,
     /// Number of CPUs that each target may use in its container, such as 0.5, from 0.01 to 1024.
-    /// Requires --runtime podman [default: the limit of the experiment's arm, or in targets.toml, or
-    /// no limit].
+    /// Requires `--runtime podman` [default: the limit of the experiment's arm, or in targets.toml,
+    /// or no limit].
     #[arg(long, value_name = "N")]
     pub cpus: Option<Cpus>,
-    /// Memory that each target may use in its container, at least 6m, such as 256m or 1g. Requires
-    /// --runtime podman [default: as of --cpus].
+    /// Memory that each target may use in its container, at least 6m: in bytes, or with a unit of
+    /// 1,024, such as 256m or 1g. Requires `--runtime podman` [default: as of --cpus].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Memory>,
     /// Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires
-    /// --runtime podman [default: the limit of the experiment, or no limit].
+    /// `--runtime podman` [default: the limit of the experiment, or no limit].
     #[arg(long, value_name = "N")]
     pub backend_cpus: Option<Cpus>,
-    /// Memory that each backend may use in its container, at least 6m. Requires --runtime podman
+    /// Memory that each backend may use in its container, at least 6m. Requires `--runtime podman`
     /// [default: the limit of the experiment, or no limit].
     #[arg(long, value_name = "SIZE")]
     pub backend_memory: Option<Memory>,
@@ -35,6 +34,6 @@ pub struct RuntimeArgs {
 pub enum RuntimeName {
     /// Processes of this machine.
     Process,
-    /// Containers, with podman.
+    /// Containers, created by podman-compose.
     Podman,
 }

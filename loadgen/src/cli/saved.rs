@@ -10,8 +10,8 @@ use crate::report::Format;
 /// Options of `report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// Folders of saved runs or capacity searches, also of killed ones; or the files run.json or
-    /// capacity.json in these folders.
+    /// Folders of saved runs, capacity searches or experiments, also of killed ones; or the files
+    /// run.json, capacity.json or experiment.json in these folders.
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
     /// Format of the document on standard output.
@@ -23,8 +23,8 @@ pub struct ReportArgs {
 #[derive(Debug, Args)]
 #[command(after_help = COMPARE_EXAMPLES)]
 pub struct CompareArgs {
-    /// Folders of two or more saved runs or capacity searches. The other runs are compared with the
-    /// first run.
+    /// Folders of two or more saved runs or capacity searches, or the files run.json or
+    /// capacity.json in these folders. The other runs are compared with the first run.
     #[arg(value_name = "RUN", required = true, num_args = 2..)]
     pub runs: Vec<PathBuf>,
     /// Greatest accepted loss of a target compared with the first run, in %, from 0 to 100. The exit

@@ -14,7 +14,7 @@ const DOCUMENTS: [&str; 5] =
 fn a_source_file_that_a_document_names_exists() {
     let root = package().parent().unwrap();
     let ours = source_folders().into_iter().map(|(_, folder)| folder);
-    let others = ["tests", "engine/examples", "cluster/examples"].map(str::to_owned);
+    let others = ["tests", "examples", "engine/examples", "cluster/examples"].map(str::to_owned);
     let folders = ours.chain(others).map(|name| package().join(name));
     let sources: Vec<PathBuf> = folders.flat_map(|folder| files(&folder, "rs")).collect();
     let name = Regex::new(r"`([\w./-]+\.rs)`").unwrap();
