@@ -1,4 +1,7 @@
 //! The command line as clap parses it: data only. [`crate::commands`] interprets the data.
+//!
+//! The doc comment of an option is its text in `--help`, in the manual pages and, by `make reference`, in
+//! `docs/reference/command-line.md`.
 
 mod capacity;
 mod completions;
