@@ -1,12 +1,14 @@
 //! Tracks the smallest and the largest body of HTTP responses.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Sizes of the smallest and the largest body in a set of responses, in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names say it")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BodySizes {
+    /// Smallest size.
     pub smallest: u64,
+    /// Largest size.
     pub largest: u64,
 }
 

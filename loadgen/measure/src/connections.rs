@@ -4,48 +4,46 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::handshake::Handshake;
 use super::latencies::Distribution;
 
 /// Connections used in one measured round, including connections opened before the round's start.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Connections {
-    /// Number of connections opened.
+    /// Connections opened.
     pub opened: u64,
-    /// Number of connections that received a response, by the HTTP version of the connection's
-    /// first response, such as `HTTP/1.1`.
+    /// Connections over which a response came, by the HTTP version of the first response, such as
+    /// `HTTP/1.1`.
     pub versions: BTreeMap<String, u64>,
-    /// Addresses that the server's host name resolves to; empty if a proxy looks up the name.
+    /// Addresses of the server's name; empty if a proxy looks the name up.
     pub addresses: Vec<AddressRecord>,
-    /// Number of TLS handshakes, by TLS version and cipher suite, such as
-    /// `TLS 1.3, AES_128_GCM_SHA256`. Empty without TLS, with the transport `reqwest`, and in records
-    /// of earlier versions.
+    /// TLS handshakes, by TLS version and cipher suite, such as `TLS 1.3, AES_256_GCM_SHA384`;
+    /// empty if `tls_us` is.
     #[serde(default)]
     pub tls_suites: BTreeMap<String, u64>,
-    /// Number of TLS handshakes that resumed an earlier session of the same user.
+    /// TLS handshakes that resumed an earlier session of the same user.
     #[serde(default)]
     pub tls_resumed: u64,
-    /// Times, in µs, in which TCP connections were opened, without the lookup of the server's name.
-    /// Empty with the transport `reqwest`, and in records of earlier versions.
+    /// All times of `connect_us`, in µs, encoded like `latency_histograms`.
     #[serde(default)]
     pub connect_histogram: Distribution,
-    /// Times, in µs, of the TLS handshakes. Empty where `tls_suites` is.
+    /// All times of `tls_us`, in µs, encoded like `latency_histograms`.
     #[serde(default)]
     pub tls_histogram: Distribution,
 }
 
 /// One address that the server's host name resolves to, with the results of connecting to the
 /// address.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AddressRecord {
-    /// IP address and port, such as `127.0.0.1:8000`.
+    /// Address and port, such as `127.0.0.1:8000`.
     pub address: String,
-    /// Number of connections that requests opened to the address; connections of reachability
-    /// checks are not included.
+    /// Connections made to the address for requests, without reachability checks.
     pub connections: u64,
-    /// Number of failed attempts to connect to the address.
+    /// Failed attempts to connect to the address.
     pub failed: u64,
     /// Reason of the first failure; `None` if no attempt failed.
     pub error: Option<String>,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The result of one request, from the planned send to the last byte of the response; or of one
@@ -65,24 +66,26 @@ pub enum Ending<'a> {
 }
 
 /// The reason why a request failed. Each failed request has exactly one kind.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
     /// No connection could be opened.
     Connect,
-    /// The response was not complete when the step's timeout expired.
+    /// The response was incomplete at the step's timeout.
     Timeout,
     /// The connection broke before the response was complete.
     Reset,
     /// The response was not valid HTTP, or that to a gRPC call was not valid gRPC.
     Protocol,
-    /// The response's HTTP status, or the status of a gRPC call, was not the expected status.
+    /// The status, or that of a gRPC call, was not the expected one.
     Status,
-    /// The status was as expected, but another part of the response was not. Also used if a request
-    /// cannot be rendered from earlier responses.
+    /// The status was as expected, but another part of the response was not; or the request could
+    /// not be rendered from earlier responses.
     Expectation,
-    /// The response was complete, but the stream in its body ended before its end marker, or with
-    /// another number of events than expected.
+    /// The response was complete, but the stream in it ended before its end marker, or had another
+    /// number of events than expected, or could not be read.
     Stream,
 }
 

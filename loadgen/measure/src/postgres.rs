@@ -1,43 +1,45 @@
 //! Counts what PostgreSQL did, by its own statistics.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What PostgreSQL did between two readings of its statistics views. A figure that this version of
 /// PostgreSQL does not count is `None`. Blocks are of 8 KiB, unless PostgreSQL was built otherwise.
 ///
 /// A reading has the counts since the server's start.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PostgresActivity {
-    /// Number of committed transactions, including those of readings and health checks.
+    /// Committed transactions, with a few of loadgen's own; `None` if not counted.
     pub transactions: Option<f64>,
-    /// Number of transactions that were rolled back.
+    /// Transactions that were rolled back; `None` if not counted.
     pub rollbacks: Option<f64>,
-    /// Number of rows that were inserted.
+    /// Inserted rows; `None` if not counted.
     pub rows_inserted: Option<f64>,
-    /// Number of blocks that were read from the operating system.
+    /// Blocks of 8 KiB that were read from the operating system; `None` if not counted.
     pub blocks_read: Option<f64>,
-    /// Number of blocks that were found in PostgreSQL's own cache.
+    /// Blocks that were found in PostgreSQL's cache; `None` if not counted.
     pub blocks_hit: Option<f64>,
-    /// Number of blocks of tables and indexes that were written.
+    /// Blocks of tables and indexes that were written; before version 16, with `blocks_added`.
+    /// `None` if not counted.
     pub blocks_written: Option<f64>,
-    /// Number of blocks by which tables and indexes grew.
+    /// Blocks by which tables and indexes grew; `None` before version 16.
     pub blocks_added: Option<f64>,
-    /// Amount of write-ahead log, in bytes.
+    /// Write-ahead log; `None` if not counted.
     pub wal_bytes: Option<f64>,
-    /// Number of times that the write-ahead log was flushed to disk.
+    /// Flushes of the write-ahead log; `None` if not counted.
     pub wal_fsyncs: Option<f64>,
-    /// Number of checkpoints, in which all changed blocks are written.
+    /// Checkpoints; `None` if not counted.
     pub checkpoints: Option<f64>,
-    /// Time that processes waited for reads of blocks, in ms, over all processes.
+    /// Time that processes waited for reads of tables and indexes; `None` if not counted.
     pub read_ms: Option<f64>,
-    /// Time that processes waited for writes of blocks, and for room for new blocks, in ms.
+    /// Time that processes waited for writes of tables and indexes; `None` if not counted.
     pub write_ms: Option<f64>,
-    /// Time that processes waited for flushes of blocks, in ms.
+    /// Time that processes waited for flushes of tables and indexes; `None` before version 16.
     pub fsync_ms: Option<f64>,
-    /// Time that processes waited for writes of the write-ahead log, in ms.
+    /// Time that processes waited for writes of the write-ahead log; `None` if not counted.
     pub wal_write_ms: Option<f64>,
-    /// Time that processes waited for flushes of the write-ahead log, in ms.
+    /// Time that processes waited for flushes of the write-ahead log; `None` if not counted.
     pub wal_fsync_ms: Option<f64>,
 }
 

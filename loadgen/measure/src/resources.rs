@@ -1,6 +1,7 @@
 //! Entries of the record of a run about resources: what services used, and what the machine took
 //! from all services.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Name of the load balancer before the replicas of a target, among services and backends.
@@ -25,77 +26,69 @@ pub fn is_behind_target(service: &str) -> bool {
 }
 
 /// Resources that a service, with all its descendant processes, used during the measurement.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRecord {
-    /// CPU time in seconds, user and system.
+    /// User and system CPU time.
     pub cpu_s: f64,
-    /// CPU time in % of elapsed time: 100 is one core.
+    /// CPU time over elapsed time.
     pub cpu_percent: f64,
-    /// Total time in which threads were ready to run but had no CPU, in % of elapsed time.
+    /// Total time of threads that were ready to run but had no CPU.
     pub cpu_wait_percent: f64,
-    /// Time in which the busiest thread ran or waited for a CPU, in % of elapsed time; `None` if
-    /// the system does not report times of threads.
+    /// Time for which the busiest thread ran or waited for a CPU; `None` if not reported by the
+    /// system.
     pub busiest_thread_percent: Option<f64>,
-    /// Time in which the thread with the longest wait waited for a CPU, in % of elapsed time;
-    /// `None` if the system does not report times of threads.
+    /// Time for which the longest waiting thread waited for a CPU; `None` if not reported by the
+    /// system.
     pub longest_wait_percent: Option<f64>,
-    /// Number of times per second that a thread was given a CPU; `None` if the system does not
-    /// report times of threads.
+    /// Times per second that a thread was given a CPU; `None` if not reported by the system.
     pub context_switches_per_s: Option<f64>,
-    /// CPU time of each process in % of elapsed time, in descending order; empty in a record that
-    /// combines several rounds.
+    /// CPU time of each process over elapsed time, in descending order; empty over several rounds.
     pub processes_percent: Vec<f64>,
-    /// Maximum number of files open at the same time, including sockets; `None` if the system does
-    /// not report the number of open files.
+    /// Most files open at the same time, including sockets; `None` if not reported by the system.
     pub open_files_max: Option<u64>,
-    /// Maximum number of files that one process had open, in % of the process's limit.
+    /// Most files that one process had open, over the process's limit.
     pub open_files_of_limit_percent: f64,
-    /// Maximum total of resident memory, in bytes; shared pages count once for each process that
-    /// shares them.
+    /// Maximum total of resident memory; shared pages count once for each process that shares them.
     pub memory_max_bytes: u64,
-    /// Mean total of resident memory, in bytes, sampled once a second.
+    /// Mean total of resident memory, sampled once a second.
     pub memory_mean_bytes: u64,
-    /// Total of resident memory before the first request of a round, in bytes; in a record that
-    /// combines several rounds, the mean. `None` if unknown, and in records of earlier versions.
+    /// Total of resident memory before the first request of a round; over several rounds, the mean.
+    /// `None` if unknown, for trials of a capacity search, and in earlier versions.
     #[serde(default)]
     pub memory_idle_bytes: Option<u64>,
-    /// CPU time per expected response, in µs, including the CPU time of failed requests. `None`
-    /// without expected responses or without CPU time.
+    /// CPU time per expected response, including the CPU time of failed requests; `None` without an
+    /// expected response, or without CPU time.
     pub cpu_us_per_request: Option<f64>,
-    /// Expected responses per second of one core's CPU time. `None` without expected responses or
-    /// without CPU time.
+    /// Expected responses per second of one core's CPU time; `None` if `cpu_us_per_request` is
+    /// `null`.
     pub requests_per_cpu_s: Option<f64>,
-    /// Usage over time, sampled about once a second; empty in a record that combines several
-    /// rounds.
+    /// Usage over time, sampled about once a second; empty arrays over several rounds.
     #[serde(default)]
     pub samples: ResourceSamples,
-    /// Further values from the kernel's accounts of the service's container; `None` without a
-    /// container.
+    /// Further values from the accounts of the service's container; `None` without a container.
     pub container: Option<ContainerRecord>,
 }
 
 /// Time series of the resources that a service used.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceSamples {
-    /// Time of each sample, in seconds from the end of the ramp-up.
+    /// Time of the sample, from the end of the ramp-up.
     pub at_s: Vec<f64>,
-    /// CPU time since the previous sample, in % of the time between the two samples: 100 is one
-    /// core.
+    /// CPU time since the previous sample, over the time since.
     pub cpu_percent: Vec<f64>,
-    /// Resident memory at each sample, in bytes.
+    /// Resident memory.
     pub memory_bytes: Vec<u64>,
 }
 
 /// CPU time that the kernel denied a container, and the container's block I/O. For a container, the
 /// CPU time and memory in [`ResourceRecord`] also come from the kernel's accounts of the container:
 /// all that ran in the container counts, and memory excludes cached files that are not in use.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContainerRecord {
-    /// Time in which the container was denied CPUs because its CPU limit was used up, in ms, summed
-    /// over CPUs.
+    /// Time without CPUs because the limit was used up, summed over CPUs.
     pub throttled_ms: f64,
-    /// Share of the kernel's accounting periods in which the container was denied CPUs, in % of the
-    /// periods in which the container wanted a CPU. A period is usually 100 ms.
+    /// Periods in which the container was denied CPUs, over the periods in which it wanted a CPU. A
+    /// period is usually 100 ms.
     pub throttled_periods_percent: f64,
     /// Bytes read from block devices.
     pub block_read_bytes: u64,
@@ -135,24 +128,24 @@ impl ResourceRecord {
 
 /// Resources that a machine took from all programs that ran on the machine, such as stolen CPU
 /// time.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MachineRecord {
     /// CPU time that the hypervisor gave to other machines, in % of all CPU time.
     pub stolen_percent: f64,
-    /// Time in which loadgen's control group was denied CPUs because its limit was used up,
-    /// in ms, summed over CPUs.
+    /// Time in which loadgen's control group was denied CPUs because its limit was used up, summed
+    /// over CPUs.
     pub throttled_ms: f64,
-    /// Number of memory pages written to swap or read from swap.
+    /// Memory pages written to swap or read from swap.
     pub swapped_pages: u64,
-    /// The busiest network interface to other machines; `None` if no interface has a known speed.
+    /// Fullest of the links to other machines; `None` if no link has a known speed.
     pub fullest_link: Option<LinkRecord>,
 }
 
 /// Name and utilization of a network interface.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkRecord {
     /// Name of the interface, such as `eth0`.
     pub name: String,
-    /// Traffic in the busier direction, in % of the interface's speed.
+    /// Traffic in the fuller direction, in % of the interface's speed.
     pub busy_percent: f64,
 }

@@ -1,38 +1,38 @@
 //! Entries of the record of a run for each second of a round.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counts::Counts;
 use super::latencies::Latencies;
 
 /// Results of one second of a round.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SecondRecord {
-    /// Number of the second, counted from 0 at the end of the warm-up.
+    /// Number of the second, in s from the end of the warm-up.
     pub second: u32,
-    /// Number of expected responses that ended in the second.
+    /// Expected responses that ended in the second.
     pub answered: u64,
-    /// Number of requests that failed in the second.
+    /// Requests that failed in the second.
     pub errors: u64,
-    /// Median latency of the expected responses, in µs; `None` if the responses are too few.
+    /// Median latency of the expected responses; `None` with too few samples.
     pub p50_us: Option<u64>,
-    /// 99th percentile of the latency of the expected responses, in µs; `None` if the responses are
-    /// too few.
+    /// 99th percentile of the latency of the expected responses; `None` with too few samples.
     pub p99_us: Option<u64>,
 }
 
 /// Results of one step for each second of a round. Each list has one value per second.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepSeconds {
-    /// Number of expected responses that ended in each second.
+    /// Expected responses that ended in each second.
     pub answered: Vec<u64>,
-    /// Number of requests that failed in each second.
+    /// Requests that failed in each second.
     pub errors: Vec<u64>,
-    /// Median latency of the expected responses in each second, in µs; `None` if the responses are
-    /// too few.
+    /// Median latency of the expected responses in each second; an element is `null` if its samples
+    /// are too few.
     pub p50_us: Vec<Option<u64>>,
-    /// 99th percentile of the latency of the expected responses in each second, in µs; `None` if
-    /// the responses are too few.
+    /// 99th percentile of the latency in each second; an element is `null` if its samples are too
+    /// few.
     pub p99_us: Vec<Option<u64>>,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::body_sizes::BodySizes;
@@ -12,92 +13,92 @@ use super::outcome::ErrorKind;
 use super::streams::StreamCounts;
 
 /// Summarized results of one step, or of all steps together.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// Name of the step, or `all` for all steps together.
     pub name: String,
-    /// Number of requests that ended: answered or failed, but not cancelled.
+    /// Requests that ended: answered or failed, but not cancelled.
     pub requests: u64,
-    /// Number of requests that failed.
+    /// Requests that failed.
     pub errors: u64,
-    /// Number of requests cut off by the end of the round; not included in `requests`, `errors` or
-    /// `unsent`.
+    /// Requests cut off by the end of the round; not included in `requests`, `errors` or `unsent`.
     pub cancelled: u64,
-    /// Number of cancelled requests whose expected response came after the end of the round, in the
-    /// drain (the final wait for in-flight requests).
+    /// Cancelled requests whose expected response came in the drain.
     #[serde(default)]
     pub answered_late: u64,
-    /// Number of cancelled requests that failed after the end of the round. Timeouts are not
-    /// included.
+    /// Cancelled requests that failed in the drain, other than by timeout.
     #[serde(default)]
     pub failed_late: u64,
-    /// Number of cancelled requests without a response until their timeout, or until the end of the
-    /// drain (the final wait for in-flight requests).
+    /// Cancelled requests without a response until their timeout, or until the end of the drain.
     #[serde(default)]
     pub unanswered: u64,
-    /// Number of requests that were sent again, because the server had not processed them; zero in records of earlier versions.
+    /// Requests that were sent again, whatever became of them; 0 in documents of earlier versions.
     #[serde(default)]
     pub resent: u64,
-    /// Number of requests that were planned but not sent, because no user was free; zero in the
-    /// closed model.
+    /// Planned requests that no user was free to send; 0 in the closed model.
     pub unsent: u64,
-    /// Number of failed requests of each kind.
+    /// Failed requests by kind of error; each kind is present.
     pub errors_by_kind: BTreeMap<ErrorKind, u64>,
-    /// Description of one failed request, for each kind of error that occurred.
+    /// A sentence about one failed request of each kind of error that occurred.
     pub error_examples: BTreeMap<ErrorKind, String>,
     /// Expected responses per second.
     pub rate_per_s: f64,
     /// Failed requests per second.
     pub failed_per_s: f64,
-    /// Bytes of responses' bodies per second.
+    /// Bytes of response bodies per second, including those of failed requests.
     pub bytes_per_s: f64,
-    /// Smallest and largest body of the expected responses; `None` without expected responses.
+    /// Sizes of the bodies of the expected responses; `None` without an expected response.
     pub body_bytes: Option<BodySizes>,
-    /// Latency of the expected responses in µs, measured from the planned send time.
+    /// Latency of the expected responses from their planned send.
     pub latency_us: LatencySummary,
-    /// Time from the planned send to the first byte of the expected responses, in µs. Empty in
-    /// records of earlier versions.
+    /// Time from the planned send to the first byte of the expected responses; all values are
+    /// `null` in documents of earlier versions.
     #[serde(default)]
     pub ttfb_us: LatencySummary,
-    /// Latency of the expected responses in µs, measured from the actual send time. Equals
-    /// `latency_us` in the closed model.
-    pub service_us: LatencySummary,
-    /// Delay between the planned and the actual send time of requests, in µs; empty in the closed
+    /// Latency of the expected responses from their actual send; equals `latency_us` in the closed
     /// model.
+    pub service_us: LatencySummary,
+    /// Delay of requests from their planned to their actual send; all values are `null` in the
+    /// closed model.
     pub delay_us: LatencySummary,
-    /// Latency of the failed requests in µs, measured from the planned send time.
+    /// Latency of the failed requests.
     pub failed_us: LatencySummary,
-    /// Events of the streams in expected responses; `None` without a step that expects a stream, and
-    /// in records of earlier versions.
+    /// Events of the streams in expected responses; `None` without a step that expects a stream,
+    /// and in earlier versions.
     #[serde(default)]
     pub stream: Option<StreamSummary>,
 }
 
 /// Summarized streams of one step, or of all steps together.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamSummary {
-    /// Number of events in the streams of expected responses, without end markers.
+    /// Events, without end markers.
     pub events: u64,
     /// Events per second.
     pub events_per_s: f64,
-    /// Time from the planned send to the first event, in µs.
+    /// Time from the planned send to the first event of a stream.
     pub first_event_us: LatencySummary,
-    /// Time between successive events of a stream, in µs.
+    /// Time between successive events of a stream; 1 for events that came with one read.
     pub gap_us: LatencySummary,
 }
 
 /// A distribution of latencies in µs. A value is `None` if too few samples support it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the names are the field's own")]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "a comment holds for the fields without one that follow")]
 pub struct LatencySummary {
+    /// Minimum; `None` without a sample.
     pub min: Option<u64>,
+    /// Arithmetic mean; `None` without a sample.
     pub mean: Option<f64>,
+    /// Percentiles: `p99_9` is the 99.9th; `None` if fewer than ten samples lie beyond the
+    /// percentile.
     pub p50: Option<u64>,
     pub p90: Option<u64>,
     pub p95: Option<u64>,
     pub p99: Option<u64>,
     pub p99_9: Option<u64>,
     pub p99_99: Option<u64>,
+    /// Maximum; `None` without a sample.
     pub max: Option<u64>,
 }
 

@@ -1,9 +1,10 @@
 //! Holds the measurement of a backend alone.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Measurement of a backend without a web server in between, as a bound for the servers.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BackendAloneRecord {
     /// Name of the backend.
     pub backend: String,
@@ -11,10 +12,10 @@ pub struct BackendAloneRecord {
     pub program: Option<String>,
     /// Operations that the program sent, in words; `None` if nothing was measured.
     pub operations: Option<String>,
-    /// Number of clients, each with one operation at a time; `None` if nothing was measured.
+    /// Clients, each with one operation at a time; `None` if nothing was measured.
     pub clients: Option<u32>,
     /// Operations per second; `None` if nothing was measured.
     pub rate_per_s: Option<f64>,
-    /// Reason why nothing was measured; `None` for a measurement.
+    /// Reason why nothing was measured; `None` if something was.
     pub why_not: Option<String>,
 }

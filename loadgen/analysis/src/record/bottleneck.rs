@@ -1,16 +1,17 @@
 //! Names the party that limited a rate.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The party that limited a rate. The variants are in ascending order of how much they spoil the
 /// measurement; of two bottlenecks that are equally frequent, the later variant counts.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
     /// No party that loadgen observes: no CPU and no link was at its limit. Something else may have
-    /// been at its limit, such as a number of threads, or a lock.
+    /// been, such as a number of threads, or a lock.
     Nobody,
-    /// The server under test, as intended.
+    /// The server under test.
     Target,
     /// The backend of this name.
     Backend(String),

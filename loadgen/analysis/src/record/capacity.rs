@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
@@ -16,38 +17,40 @@ use super::target::ServerRecord;
 use loadgen_measure::{LatencySummary, ResourceRecord, Summary};
 
 /// The saved result of a capacity search: the rate that each target carries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityRecord {
-    /// Name and version of this document's format: always [`CapacityRecord::SCHEMA`].
+    /// Name and version of the document's format: always `loadgen.capacity/1`.
     pub schema: String,
     /// Name of the scenario.
     pub scenario: String,
-    /// Start of the search, in UTC (RFC 3339).
+    /// Start of the search.
     pub started: String,
     /// Seed of the generated data, of the order of the targets, and of the first rate of each
     /// search.
     pub seed: u64,
-    /// Command line, including the program. Empty in records of earlier versions.
+    /// Command line, including the program; empty in documents of earlier versions.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Machine, software and limits under which the search ran.
+    /// Machine, software and limits.
     pub environment: Environment,
     /// Settings of the search.
     pub search: SearchRecord,
-    /// Digests of the requests; `None` in records of earlier versions.
+    /// Digests of the requests; `None` in earlier versions.
     #[serde(default)]
     pub sent: Option<SentRecord>,
-    /// Targets with at least one trial, in the order in which the user named the targets.
+    /// Targets with at least one trial, in the order in which the user named them.
     pub targets: Vec<CapacityTarget>,
-    /// Targets of the scenario, or of the project, that this machine cannot run, each with the reason.
-    /// Empty in records of earlier versions.
+    /// Reason why a target was left out, by target: targets that the user did not name and that
+    /// this machine cannot run; empty in documents of earlier versions.
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
-    /// Comparison of the targets whose capacity was found; `None` for fewer than two such targets.
+    /// Comparison of the targets whose capacity was found; `None` for fewer than two targets with a
+    /// capacity.
     pub comparison: Option<Comparison>,
-    /// Reason why the result differs from the plan; `None` where the search went as planned.
+    /// Reason why the result differs from the plan; `None` if the search went as planned.
     pub degraded: Option<Degraded>,
-    /// Whether the search was interrupted before its planned end.
+    /// Whether the search was interrupted before its planned end. In a document that was saved
+    /// while the search went on, `true`.
     pub interrupted: bool,
 }
 
@@ -57,175 +60,168 @@ impl SavedAs for CapacityRecord {
 }
 
 /// Settings of a capacity search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchRecord {
-    /// Thresholds that had to hold for a target to count as carrying a rate. In addition, the
-    /// target had to keep up with the rate.
+    /// Thresholds that had to hold for a rate to pass; in addition, the rate itself had to be
+    /// carried.
     pub criteria: Vec<String>,
-    /// Thresholds of the scenario that were left out, because they are about the rate itself.
+    /// Thresholds of the scenario on `rate`, which were left out because the search looks for the
+    /// rate.
     pub left_out: Vec<String>,
     /// Distribution of arrivals over time: `evenly spaced` or `Poisson`.
     pub arrivals: String,
-    /// Greatest number of requests in flight at the same time.
+    /// Most requests in flight at the same time.
     pub users: u32,
-    /// Shortest measured period of a trial, in s. A trial takes longer if its rate is too low for
-    /// enough samples.
+    /// Shortest hold of a trial; a trial holds longer if its rate is too low for enough samples.
     pub duration_s: f64,
-    /// Time at the beginning of each trial that is not measured, in s.
+    /// Duration of the warm-up of each trial.
     pub warmup_s: f64,
-    /// Time after each trial in which answers to requests in flight were awaited, in s; 3 in
-    /// records of earlier versions.
+    /// Longest wait for the responses to in-flight requests after each trial; 3 in documents of
+    /// earlier versions.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
-    /// Greatest distance between the highest rate that passed and the lowest rate that did not, in
-    /// % of the former.
+    /// Greatest distance between the highest rate that passed and the lowest rate that failed, in %
+    /// of the former.
     pub precision_percent: f64,
     /// Lowest rate that could be judged, in requests/s.
     pub lowest_per_s: f64,
     /// Names of the targets to be loaded.
     pub targets: Vec<String>,
-    /// Number of rounds for each target; each round is one search.
+    /// Searches for each target.
     pub rounds: u32,
-    /// Number of worker processes; 0 where loadgen's own process made the load.
+    /// Worker processes; 0 if loadgen's own process made the load.
     pub workers: u32,
 }
 
 /// Results of the capacity search for one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityTarget {
     /// Name of the target.
     pub name: String,
-    /// URL at which the target answered.
+    /// URL of the target.
     pub url: String,
-    /// Transport of the requests, as in
-    /// [`TargetRecord::transport`](super::TargetRecord::transport); `None` in records of earlier
-    /// versions.
+    /// Transport of the requests: `http1`, `http2` or `reqwest`; with TLS such as `http1 with TLS`.
+    /// `None` in earlier versions.
     #[serde(default)]
     pub transport: Option<String>,
-    /// Connections that were opened, over all trials; `None` in records of earlier versions.
+    /// Connections that were opened, over all trials; `None` in earlier versions.
     #[serde(default)]
     pub connections: Option<ConnectionsRecord>,
-    /// Software of the target, and its differences from the other targets.
+    /// Software of the target.
     pub server: ServerRecord,
-    /// Capacity of the target over all rounds.
+    /// Result over all rounds.
     pub capacity: Capacity,
-    /// Point of the curve with the greatest power, which is throughput over mean latency; `None`
-    /// where no point has a mean latency above 0.
+    /// Point of the curve with the greatest power, which is throughput over mean latency; `None` if
+    /// no point has a mean latency above 0.
     pub knee: Option<CurvePoint>,
-    /// Points of the curve of latency over throughput, in ascending order of the rate.
+    /// Latency over throughput, in ascending order of the rate.
     pub curve: Vec<CurvePoint>,
     /// Results of the rounds, each of which is one search.
     pub rounds: Vec<CapacityRound>,
-    /// All trials, in the order in which they ran, including trials that were only made for the
-    /// curve of latency over throughput.
+    /// Trials, in the order in which they ran, including those that were only made for the curve.
     pub trials: Vec<TrialRecord>,
 }
 
 /// Capacity of one target, or a bound of its capacity, over all rounds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Capacity {
-    /// Kind of result: a capacity, a bound of the capacity, or neither.
+    /// Kind of the result.
     pub bound: Bound,
-    /// Capacity in requests/s, or its bound, by the kind of result:
-    ///
-    /// - [`Bound::Found`]: the geometric mean of the rounds' capacities.
-    /// - [`Bound::AtLeast`]: a lower bound, the least of the rounds' `passed_per_s`.
-    /// - [`Bound::Below`]: an upper bound, the greatest of the rounds' `failed_per_s`.
-    /// - [`Bound::Unknown`]: the least of the rounds' `passed_per_s`, or `None` if no rate passed.
+    /// Capacity, or its bound, in requests/s; `None` if no rate passed and the capacity is
+    /// `unknown`.
     pub rate_per_s: Option<f64>,
-    /// Student's 95 % confidence interval of the capacity, in requests/s; `None` unless the
-    /// capacity was found in at least two rounds.
+    /// 95 % confidence interval of the geometric mean, by Student's t; `None` unless the capacity
+    /// was found in at least two rounds.
     pub confidence_95_per_s: Option<[f64; 2]>,
 }
 
 /// Kind of result of a capacity search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// The capacity lies between a rate that passed and a rate that did not.
+    /// The capacity lies between a rate that passed and a rate that failed. `rate_per_s` is the
+    /// geometric mean of the rounds.
     Found,
-    /// The capacity is not less than the highest rate that passed. Above that rate the generator, a
-    /// backend or the network was the limit, or the search tried no rate.
+    /// The capacity is not less than the highest rate that passed; above that rate, the generator,
+    /// a backend or the network was the limit, or the search tried no rate. `rate_per_s` is the
+    /// least `passed_per_s` of the rounds.
     AtLeast,
-    /// The capacity is less than the lowest rate that could be judged.
+    /// The capacity is less than the lowest rate that could be judged. `rate_per_s` is the greatest
+    /// `failed_per_s` of the rounds.
     Below,
-    /// The search did not end.
+    /// The search did not end. `rate_per_s` is the least `passed_per_s` of the rounds.
     Unknown,
 }
 
 /// Result of one round, which is one search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CapacityRound {
     /// Number of the round, from 1.
     pub round: u32,
-    /// Kind of result: a capacity, a bound of the capacity, or neither.
+    /// Kind of the result.
     pub bound: Bound,
     /// Geometric mean of `passed_per_s` and `failed_per_s`, in requests/s; `None` unless `bound` is
-    /// [`Bound::Found`].
+    /// `found`.
     pub capacity_per_s: Option<f64>,
     /// Highest rate that passed, in requests/s; `None` if no rate passed.
     pub passed_per_s: Option<f64>,
-    /// Lowest rate that did not pass, in requests/s; `None` if all rates passed.
+    /// Lowest rate that failed, in requests/s; `None` if all rates passed.
     pub failed_per_s: Option<f64>,
-    /// Number of trials of the search. Trials that were only made for the curve of latency over
-    /// throughput do not count.
+    /// Trials that the search took, without those that were only made for the curve.
     pub trials: u32,
 }
 
 /// One trial: a rate that was held for some time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialRecord {
     /// Number of the round, from 1.
     pub round: u32,
     /// Requested rate, in requests/s.
     pub rate_per_s: f64,
-    /// Time for which the rate was held and measured, in s.
+    /// Duration of the hold.
     pub held_s: f64,
-    /// Whether the target kept up with the rate and met all thresholds.
+    /// Whether the rate was carried and all criteria held.
     pub passed: bool,
     /// Whether the trial did not pass, and the generator may be the reason.
     pub generator_limited: bool,
     /// Reasons why the trial did not pass; empty if the trial passed.
     pub reasons: Vec<String>,
-    /// Bottleneck of the trial; `None` where the bottleneck could not be observed, and in records
-    /// of earlier versions.
+    /// Bottleneck of the trial; `None` if it could not be observed, and in earlier versions.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
-    /// Results of the hold (the measured period), all steps together.
+    /// Results of the hold, all steps together.
     pub total: Summary,
-    /// CPU and memory used during the hold (the measured period), by service: `target`, the
-    /// backends, `generator`.
+    /// CPU and memory used during the hold, by service: `target`, each backend, and `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
-    /// CPU time that programs other than those of the test used on the CPUs of the test, in % of
-    /// one core. `None` if the CPUs or the programs of the test are unknown, and in records of earlier
-    /// versions.
+    /// CPU time of programs outside the test, as in a round; `None` if the CPUs or the programs of
+    /// the test are unknown, and in earlier versions.
     #[serde(default)]
     pub others_percent: Option<f64>,
-    /// Whether another loadgen measured on this machine during the hold (the measured period).
+    /// Whether another loadgen measured on this machine during the hold; false in documents of
+    /// earlier versions.
     #[serde(default)]
     pub other_loadgen: bool,
 }
 
 /// Results at about one rate: a point of the curve of latency over throughput.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CurvePoint {
     /// Requested rate, in requests/s: the geometric mean over the trials.
     pub rate_per_s: f64,
-    /// Number of trials, over all rounds.
+    /// Trials, over all rounds.
     pub trials: u32,
-    /// Number of the trials at this rate that passed.
+    /// Trials of these that passed.
     pub passed: u32,
-    /// Expected answers per second.
+    /// Expected responses per second.
     pub answered_per_s: f64,
     /// Share of requests that failed, from 0 to 1.
     pub error_rate: f64,
-    /// Latency of the expected answers, from their planned send, in µs.
+    /// Latency of the expected responses from their planned send.
     pub latency_us: LatencySummary,
-    /// CPU time of the target over elapsed time, in %: 100 is one core. `None` for a server that
-    /// the lab did not start.
+    /// CPU time of the target over elapsed time; `None` for a server that loadgen did not start.
     pub target_cpu_percent: Option<f64>,
-    /// CPU time of the target per request that ended, failed requests included, in µs. `None` for a
-    /// server that the lab did not start, and where no request ended.
+    /// CPU time of the target per request that ended, including failed requests; `None` for a
+    /// server that loadgen did not start, and if no request ended.
     pub target_cpu_us_per_request: Option<f64>,
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::percentile::Percentile;
@@ -12,147 +13,146 @@ use super::percentile::Percentile;
 pub const FEWEST_ROUNDS: u32 = 5;
 
 /// Ranking of the targets, and comparison of pairs of targets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
-    /// Quantity by which the targets are ranked.
+    /// Quantity of the ranking.
     pub ranked_by: RankedBy,
-    /// Test that compares two targets; [`Test::Paired`] in records of earlier versions.
+    /// Test of two targets; `paired` in documents of earlier versions.
     #[serde(default)]
     pub test: Test,
-    /// Number of rounds at the end of each stage of a measurement that decided on its rounds
-    /// (`--precision`). Empty for a fixed number of rounds, and in records of earlier versions.
+    /// Number of the last round of each stage of a run with `--precision`; empty for a fixed number
+    /// of rounds, and in documents of earlier versions.
     #[serde(default)]
     pub stages: Vec<u32>,
     /// Ranked targets, best first.
     pub ranking: Vec<Placing>,
-    /// Compared pairs of targets. In a run with several numbers of server workers or users, a pair
-    /// consists of different targets with equal numbers. In a comparison of saved runs, a pair
-    /// consists of a target and the same target in the first run.
+    /// Compared pairs of targets. With several numbers of server workers or users, only different
+    /// targets with equal numbers form a pair. Between saved runs, only a target and the same
+    /// target in the first run form a pair.
     pub pairs: Vec<Pair>,
-    /// Pairs compared by the targets' CPU time per expected answer. Empty for
-    /// capacities and, without duets, in the closed model, because CPU times are comparable only at an
-    /// equal rate.
+    /// Pairs compared by the target's CPU time per expected response; empty for capacities and,
+    /// without duets, in the closed model.
     pub cpu_pairs: Vec<Pair>,
-    /// Pairs compared by each latency percentile. Without the median in the open model, where
-    /// `pairs` has it. Empty for capacities, and in records of earlier versions.
+    /// Pairs compared by each latency percentile; without the median in the open model, where
+    /// `pairs` has it; empty for capacities, and in documents of earlier versions.
     #[serde(default)]
     pub latency_pairs: Vec<LatencyPair>,
-    /// Pairs of a target with itself: with most and fewest server workers, and with most and fewest
-    /// users. Empty if the run has only one number of server workers and of users.
+    /// Pairs of one target with itself: most server workers with fewest, and most users with
+    /// fewest; empty if the run has only one number of each.
     pub scaling: Vec<Pair>,
-    /// Noise floor: the difference to expect between two measurements of the same server, in %. The
-    /// value is half the width of the 95 % confidence interval of the ratio of two measurements.
-    /// `None` where different servers were compared, and with fewer than five rounds.
+    /// Difference to expect between two measurements of the same server: half the width of the 95 %
+    /// confidence interval of their ratio; `None` if different servers were compared, and with
+    /// fewer than five rounds.
     pub noise_floor_percent: Option<f64>,
-    /// Targets that were measured but not ranked: another party than the target limited the rate,
-    /// the capacity is only a bound, or no round ran as planned.
+    /// Targets that were measured but have no place in the ranking: another party limited the rate,
+    /// the capacity is only a bound, or no round is whole.
     pub unranked: Vec<String>,
-    /// Reason why a target has no figure to compare, by the target's name. Empty in records of
-    /// earlier versions.
+    /// Reason why a target has no figure to compare, by target; empty in documents of earlier
+    /// versions.
     #[serde(default)]
     pub lacking: BTreeMap<String, Lack>,
-    /// Reason why a target is not compared by a latency percentile, by the target's name. Empty for
-    /// capacities, and in records of earlier versions.
+    /// Reason why a target is not compared by a latency percentile, by target and percentile, such
+    /// as `p99_9`; empty for capacities, and in documents of earlier versions.
     #[serde(default)]
     pub latency_lacking: BTreeMap<String, BTreeMap<Percentile, Lack>>,
 }
 
 /// Reason why a target has no figure to compare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema, thiserror::Error,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// All rounds were cut short, or had another load than planned.
+    /// The target has no round of full length and load.
     #[error("has no round of full length and load")]
     NoWholeRound,
-    /// In a round of the open model, the target fell behind by more than 1 % of the requested load.
+    /// The target fell behind by more than 1 % of the requested load in a round of the open model.
     #[error("did not carry the rate")]
     RateNotCarried,
-    /// More than 1 % of a round's requests failed or had no answer.
+    /// The target has a round in which more than 1 % of the requests failed or had no response.
     #[error("has a round in which more than 1 % of the requests failed or had no response")]
     TooManyErrors,
-    /// loadgen itself limited the rate, or may have limited the rate.
+    /// The target has a rate that loadgen itself limited, or may have limited.
     #[error("has a rate that loadgen itself limited")]
     LimitedByLoadgen,
-    /// A backend limited the rate.
+    /// The target has a rate that a backend limited.
     #[error("has a rate that a backend limited")]
     LimitedByBackend,
-    /// The network limited the rate.
+    /// The target has a rate that the network limited.
     #[error("has a rate that the network limited")]
     LimitedByNetwork,
-    /// A round has too few expected answers for a median, or for the percentile concerned.
+    /// The target has a round with too few expected responses for a median, or for the percentile.
     #[error("has a round with too few expected responses for a median")]
     TooFewAnswers,
-    /// The CPU time of the target is unknown in a round.
+    /// The target has a round without a known CPU time.
     #[error("has a round without a known CPU time")]
     NoCpuTime,
-    /// The search found only a bound of the capacity.
+    /// The target has only a bound of its capacity.
     #[error("has only a bound of its capacity")]
     OnlyABound,
 }
 
 /// Quantity that decides which target is better.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum RankedBy {
-    /// Number of expected answers per second, in the closed model, in which users wait for each
-    /// answer.
+    /// The closed model, in which users wait for each response.
     #[serde(rename = "expected answers per second")]
     Answers,
-    /// Median latency, in the open model, in which all targets get the same rate.
+    /// The open model, in which all targets get the same rate.
     #[serde(rename = "median latency")]
     Speed,
-    /// Highest rate that the target carries.
+    /// Searches: the highest rate that the target carries.
     #[serde(rename = "capacity")]
     Capacity,
 }
 
 /// Statistical test of whether two targets differ.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Test {
-    /// Student's t-test of the differences within each round, in which an influence on a whole
-    /// round cancels out.
+    /// By Student, of the differences within rounds, in which an influence on a whole round cancels
+    /// out.
     #[default]
     Paired,
-    /// Welch's t-test, for rounds of different runs, which have nothing in common.
+    /// By Welch, for rounds that have nothing in common.
     Welch,
 }
 
 /// Place of one target in the ranking.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Placing {
     /// Name of the target.
     pub target: String,
-    /// Expected answers per second: the geometric mean over rounds, or the arithmetic mean if a
-    /// round has no expected answer. In a ranking by capacity: the geometric mean of the rounds'
+    /// Expected responses per second: the geometric mean over rounds, or the arithmetic mean if a
+    /// round has no expected response. Ranked by capacity: the geometric mean of the rounds'
     /// capacities, in requests/s.
     pub rate_per_s: f64,
-    /// 95 % confidence interval of the geometric mean, in the same unit as `rate_per_s`. `None`
-    /// with fewer than two rounds, or where a round has no expected answer.
+    /// 95 % confidence interval of the geometric mean; `None` with fewer than two rounds, or if a
+    /// round has no expected response.
     pub confidence_95_per_s: Option<[f64; 2]>,
     /// `rate_per_s` over the highest `rate_per_s` of any target, from 0 to 1.
     pub relative_to_best: f64,
 }
 
 /// Comparison of two targets.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pair {
-    /// Name of the better target, which has the higher rate of expected answers or the higher
-    /// capacity; in the open model, the lower median latency; in `cpu_pairs`, the lower CPU time
-    /// per answer; in `latency_pairs`, the lower percentile. The difference may be chance: see
+    /// Target with more expected responses, or a higher capacity, in these rounds; in the open
+    /// model, the faster target; in `cpu_pairs`, the target that needs less CPU; in
+    /// `latency_pairs`, the target with the lower percentile. The difference may be chance: see
     /// `shown`.
     pub better: String,
-    /// Name of the other target.
+    /// The other target.
     pub worse: String,
-    /// Number of rounds that both targets have. With Welch's test: number of rounds of the target
-    /// that has fewer.
+    /// Rounds that both targets have; with Welch's test, rounds of the target that has fewer.
     pub rounds: u32,
-    /// Ratio of the two targets, at least 1. By rate or capacity: the better target's value over
-    /// the worse target's. By latency or CPU time per expected answer: the worse target's value
-    /// over the better target's. The values are geometric means over the compared rounds. `None`
-    /// without a round, or if a target has no expected answer in a round.
+    /// Rate of `better` over that of `worse`; by latency or CPU time, the median or other
+    /// percentile of the latency, or the CPU time per expected response, of `worse` over that of
+    /// `better`. Each is the geometric mean over these rounds, so the ratio is at least 1. `None`
+    /// without a round, or if a round has no expected response.
     pub ratio: Option<f64>,
     /// Degrees of freedom of the test; `None` with fewer than five rounds, without a ratio, and in
-    /// records of earlier versions.
+    /// earlier versions.
     #[serde(default)]
     pub freedom: Option<f64>,
     /// 95 % confidence interval of the ratio, for this pair alone; `None` with fewer than five
@@ -162,21 +162,19 @@ pub struct Pair {
     /// ratio.
     pub p_value: Option<f64>,
     /// p-value after Holm's correction over all pairs of the comparison, of which those by latency
-    /// percentiles are a family of their own; `None` where `p_value` is `None`.
+    /// percentiles are a family of their own; `None` if `p_value` is `null`.
     pub p_holm: Option<f64>,
-    /// Whether the difference is more than chance: `p_holm` is below 0.05. The interval
-    /// `confidence_95` then excludes 1.
+    /// Whether a difference is shown: `p_holm` is below 0.05. The interval then excludes 1.
     pub shown: bool,
-    /// Number of further rounds needed to find a difference of 5 % with 90 % power; 0 if the
-    /// measured rounds suffice. `None` where `p_value` is `None`, and where more than 1,000 rounds
-    /// are needed in all.
+    /// Further rounds needed to find a difference of 5 % with 90 % power; 0 if these rounds
+    /// suffice. `None` if `p_value` is `null`, and if more than 1,000 rounds are needed in all.
     pub more_rounds_for_5_percent: Option<u32>,
 }
 
 /// Comparison of two targets by a latency percentile.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LatencyPair {
-    /// The compared percentile of the latency, from the planned send of a request.
+    /// Only in `latency_pairs`: the compared percentile.
     pub percentile: Percentile,
     /// The comparison.
     #[serde(flatten)]

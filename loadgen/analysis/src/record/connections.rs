@@ -1,20 +1,22 @@
 //! Holds the connections of a round, with the percentiles of the times in which they were opened.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use loadgen_measure::{Connections, LatencySummary};
 
 /// The connections of one round, including those opened before the round's start.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ConnectionsRecord {
     /// Numbers of connections, and histograms of the times in which they were opened.
     #[serde(flatten)]
     pub counts: Connections,
-    /// Time in which TCP connections were opened, in µs, without the lookup of the server's name.
-    /// Empty in records of earlier versions.
+    /// Time to open a TCP connection, without the lookup of the server's name; empty with the
+    /// transport `reqwest`, and in documents of earlier versions.
     #[serde(default)]
     pub connect_us: LatencySummary,
-    /// Time of TLS handshakes, in µs. Empty without TLS, and in records of earlier versions.
+    /// Time of a TLS handshake; empty without TLS, with `reqwest`, and in documents of earlier
+    /// versions.
     #[serde(default)]
     pub tls_us: LatencySummary,
 }

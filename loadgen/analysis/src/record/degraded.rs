@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Reason why a result differs from the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Degraded {
     /// Events that degraded the result, in one text.
     pub reason: String,
@@ -14,23 +15,23 @@ pub struct Degraded {
 }
 
 /// A lost worker, and the time from which the load was less than planned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRecord {
     /// Number of the worker, from 0.
     pub worker: u32,
-    /// Host of the worker; absent for a process that loadgen started itself.
+    /// Host of the worker; missing for a process that loadgen started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
     /// Target that was being measured when the worker was lost, or that was measured next.
     pub target: String,
     /// First round that lacks the worker, from 1.
     pub round: u32,
-    /// Time of the loss within `round`, in seconds from the end of the warm-up; 0 during the
-    /// warm-up. `None` if the worker was lost before the round.
+    /// Time of the loss, in s from the end of this round's warm-up; 0 before that moment. `None` if
+    /// the worker was lost before the round.
     pub second: Option<u32>,
-    /// Number of users that the worker had, which no other worker took over.
+    /// Users of the worker, which no other worker took over.
     pub users: u32,
-    /// Reason for the loss, if known.
+    /// Reason of the loss, if known.
     pub why: String,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::system::SystemRecord;
@@ -10,12 +11,12 @@ use loadgen_text::limits;
 
 /// Machine, software and limits of a run. A value that loadgen cannot find out is empty, 0 or
 /// `None`.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Environment {
     /// Version of loadgen.
     pub loadgen: String,
-    /// Commit of the project's checkout, with the suffix `-dirty` where files were changed. `None`
-    /// without a checkout, and if loadgen did not start the target.
+    /// Commit of the project's checkout, with the suffix `-dirty` if tracked files were changed;
+    /// `None` without a checkout, and with `--url`.
     pub git_commit: Option<String>,
     /// Operating system and its version.
     pub os: String,
@@ -23,22 +24,22 @@ pub struct Environment {
     pub kernel: String,
     /// Model of the processor.
     pub cpu_model: String,
-    /// Number of logical processors that loadgen may use.
+    /// Logical processors that loadgen may use.
     pub cores: usize,
-    /// Physical memory, in bytes.
+    /// Physical memory.
     pub memory_bytes: u64,
-    /// Numbers of the logical processors that each part of the test was pinned to, by part:
-    /// `target`, `backends`, `generator`. A list is empty if its part was not pinned.
+    /// Numbers of the logical processors that each part of the test was pinned to: `target`,
+    /// `backends` and `generator`, and with `--probe` also `probe`. An empty array for a part that
+    /// was not pinned.
     pub cpus: BTreeMap<String, Vec<usize>>,
-    /// Version of Python; `None` if loadgen did not start the target.
+    /// Version of the targets' Python; `None` if loadgen did not start the target, or if unknown.
     pub python: Option<String>,
-    /// SHA-256 of the lock file of the targets' packages; `None` if loadgen did not start the
-    /// target.
+    /// SHA-256 of the lock file `uv.lock` of the targets' packages, in the project's folder; `None`
+    /// if loadgen did not start the target, or without a lock file.
     pub lock_sha256: Option<String>,
-    /// Versions of the backends that ran, by name.
+    /// Versions of the backends that ran, by backend.
     pub backends: BTreeMap<String, String>,
-    /// File system of PostgreSQL's data; `None` where PostgreSQL did not run or the file system is
-    /// unknown.
+    /// File system of PostgreSQL's data; `None` if loadgen ran no PostgreSQL, or if unknown.
     #[serde(default)]
     pub postgres_data: Option<FilesystemRecord>,
     /// Runtime of the targets: `process`, `podman`, or `url` for a server that was already running.
@@ -48,32 +49,33 @@ pub struct Environment {
     #[serde(default)]
     pub podman: Option<String>,
     /// Container images with their digests: that of the Python targets under `target`, and that of
-    /// each other target and of each backend under its name. Empty without containers.
+    /// each other target and of each backend under its name; empty without containers.
     #[serde(default)]
     pub images: BTreeMap<String, String>,
-    /// Limits of the containers, by the name of the target, arm or backend. Empty without containers.
+    /// Limits of the containers, by target, arm or backend; empty without containers.
     #[serde(default)]
     pub limits: BTreeMap<String, LimitsRecord>,
-    /// Settings of the machine that change what is measured. Empty in records of earlier versions.
+    /// Settings of the machine that change what is measured; all unknown in documents of earlier
+    /// versions.
     #[serde(default)]
     pub system: SystemRecord,
 }
 
 /// A file system.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FilesystemRecord {
     /// Type of the file system, such as `ext4`, `overlay` or `tmpfs`.
     pub filesystem: String,
-    /// Whether written data never reaches a disk.
+    /// Whether written data never reaches a disk: `tmpfs` and `ramfs`.
     pub in_memory: bool,
 }
 
 /// Upper limits of a container.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LimitsRecord {
-    /// CPU time per second, in s: 1 is one core. `None` without a limit.
+    /// CPU time per second, in s: 1 is one core; `None` without a limit.
     pub cpus: Option<f64>,
-    /// Memory in bytes; `None` without a limit.
+    /// Memory; `None` without a limit.
     pub memory_bytes: Option<u64>,
 }
 

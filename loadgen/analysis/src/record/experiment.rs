@@ -1,5 +1,6 @@
 //! Holds the record of an experiment: the document that `loadgen experiment` saves and prints.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::CapacityRecord;
@@ -8,29 +9,30 @@ use super::saved_as::SavedAs;
 use super::scaling::ScalingRecord;
 
 /// The saved result of an experiment.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExperimentRecord {
-    /// Name and version of this document's format: always [`ExperimentRecord::SCHEMA`].
+    /// Name and version of the document's format: always `loadgen.experiment/1`.
     pub schema: String,
-    /// Name of the experiment: the stem of its file.
+    /// Name of the experiment: its file without `.toml`.
     pub experiment: String,
     /// Title for people.
     pub title: String,
-    /// Description for people; `None` without one.
+    /// Description for people; `None` if the file has none.
     pub description: Option<String>,
-    /// Publication that the experiment repeats; `None` for an experiment that nobody published.
+    /// Publication that the experiment repeats; `None` if the file has none.
     pub source: Option<SourceRecord>,
-    /// Whether the quick form was measured, which has less load or fewer rounds than the full form.
+    /// Whether the quick form was measured.
     pub quick: bool,
-    /// Start of the experiment, in UTC (RFC 3339).
+    /// Start of the experiment.
     pub started: String,
     /// Command line, including the program.
     pub command: Vec<String>,
-    /// Groups of arms, in the order of the experiment's file.
+    /// Groups, in the order of the file.
     pub groups: Vec<GroupRecord>,
-    /// Findings about the claims, in the order of the experiment's file.
+    /// Findings about the claims, in the order of the file.
     pub claims: Vec<ClaimRecord>,
-    /// Whether the experiment was interrupted before its planned end.
+    /// Whether the experiment was interrupted before its planned end. In a document that was saved
+    /// while the experiment went on, `true`.
     pub interrupted: bool,
 }
 
@@ -40,7 +42,7 @@ impl SavedAs for ExperimentRecord {
 }
 
 /// Publication that an experiment repeats.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SourceRecord {
     /// Title of the publication.
     pub title: String,
@@ -48,152 +50,151 @@ pub struct SourceRecord {
     pub year: Option<u16>,
     /// Address of the publication; `None` if unknown.
     pub url: Option<String>,
-    /// Respects in which the experiment differs from the publication, as phrases. Empty in records
-    /// of earlier versions.
+    /// Respects in which the experiment differs from the publication; empty in documents of earlier
+    /// versions.
     #[serde(default)]
     pub differs: Vec<String>,
 }
 
 /// Results of the arms of one group, which are measured in interleaved rounds.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GroupRecord {
     /// Name of the group.
     pub name: String,
-    /// Description for people; `None` without one.
+    /// Description for people; `None` if the file has none.
     pub description: Option<String>,
-    /// Differences of the measured form from the full form of the file, as phrases: rounds, loads,
-    /// warm-ups, settings of a search, and limits that could not be set.
+    /// Differences from the full form of the file: rounds, loads, warm-ups, settings of a search,
+    /// and limits that were not in force.
     pub changed: Vec<String>,
-    /// Arms, in the order of the experiment's file.
+    /// Arms, in the order of the file.
     pub arms: Vec<ArmRecord>,
-    /// Results, with a record for the arms of each scenario, load and warm-up. A target of such a record has
-    /// the name of its arm. A load without any measured round has no record. Empty in a group that
+    /// Results: a run for the arms of each scenario, load and warm-up. The rounds of all runs of a
+    /// group are interleaved. A load without a measured round has no run. Empty in a group that
     /// searches for capacities.
     pub runs: Vec<RunRecord>,
-    /// Result of the search for the arms' capacities, in a group that searches for them; `None` in
-    /// other groups, and in records of earlier versions.
+    /// Capacity document of the group's search, in which a target has the name of its arm; `None`
+    /// for a group of rounds, and in earlier versions.
     #[serde(default)]
     pub capacity: Option<CapacityRecord>,
-    /// How each target scales of which at least three arms differ only in their replicas or server
-    /// workers. Empty in records of earlier versions.
+    /// Scaling of each target of which at least three arms differ only in their replicas or server
+    /// workers; empty in documents of earlier versions.
     #[serde(default)]
     pub scaling: Vec<ScalingRecord>,
-    /// Differences between the arms, observed or by declaration of the targets.
+    /// Differences between the arms, besides the results.
     pub differences: Vec<DifferenceRecord>,
 }
 
 /// A difference between the arms of a group, which a reader must know before comparing the arms.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceRecord {
     /// Kind of the difference.
     pub kind: DifferenceKind,
-    /// The difference, as a sentence that names the arms.
+    /// The difference, with the names of the arms.
     pub what: String,
 }
 
 /// Kind of a difference between arms.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DifferenceKind {
     /// Scenario, load or warm-up.
     Load,
-    /// Number of worker processes of the target.
+    /// Numbers of worker processes.
     ServerWorkers,
     /// Limits of the containers.
     Limits,
-    /// Number of worker processes compared with the number of CPUs.
+    /// More worker processes than CPUs.
     Cpus,
-    /// Software, as the targets' manifest declares it: framework, server, clients, parsers.
+    /// Software that `targets.toml` declares.
     Software,
-    /// Size of the answers.
+    /// Sizes of the responses' bodies.
     AnswerSize,
-    /// Keys of the answers' JSON objects.
+    /// Keys of the responses' JSON objects.
     AnswerKeys,
 }
 
 /// An arm: a target under one load.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ArmRecord {
-    /// Name of the arm, unique in its group.
+    /// Name of the arm.
     pub name: String,
-    /// Name of the target.
+    /// Name of the target, or of the server at `--url`.
     pub target: String,
     /// Name of the scenario.
     pub scenario: String,
-    /// Load in words, such as `closed model, 100 users, 200 iterations per user`.
+    /// Load in words.
     pub load: String,
-    /// Published figures of this arm.
+    /// Published figures, each with ours.
     pub published: Vec<PublishedRecord>,
-    /// Reason why the arm was left out, with advice: a program that its target requires is missing;
-    /// `None` for an arm that was to be measured.
+    /// Reason why the arm was left out: a program that its target requires; `None` if the arm was
+    /// to be measured.
     #[serde(default)]
     pub left_out: Option<String>,
 }
 
 /// A published figure, beside the figure that this experiment measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PublishedRecord {
-    /// Name of the metric, as in the experiment's file.
+    /// Name of the metric.
     pub metric: String,
-    /// Unit of the figures: `ms`, `/s`, or `%`.
+    /// Unit of the three figures: `ms`, `/s`, `%`, `% of a core`, `µs` or `MB`.
     pub unit: String,
     /// Machine of the publication; `None` if unknown.
     pub machine: Option<String>,
     /// Published figure.
     pub published: f64,
-    /// Mean of the figure over whole rounds (rounds that ran as planned); `None` without such a
-    /// round, or without the figure in one of them.
+    /// Arithmetic mean of our figure over whole rounds; `None` without a whole round, and if a
+    /// whole round lacks the figure.
     pub measured: Option<f64>,
-    /// Best figure of a whole round, if the publication shows the best of several runs; otherwise
-    /// `None`.
+    /// Our best figure of a whole round; `None` unless the publication shows the best of several
+    /// runs, and if `measured` is `null`.
     pub best_round: Option<f64>,
 }
 
 /// Finding about a claim.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClaimRecord {
-    /// Sentence for people: that of the experiment's file, or one made of the statement.
+    /// Sentence of the file, or one made of the claim's statement.
     pub says: String,
     /// Name of the group.
     pub group: String,
-    /// Name of the metric, as in the experiment's file.
+    /// Name of the metric.
     pub metric: String,
-    /// The finding.
+    /// Finding, with a confidence of 95 %.
     pub finding: Finding,
-    /// Figures behind the finding: one for each ratio or value that the claim depends on.
+    /// Figures behind the finding.
     pub evidence: Vec<EvidenceRecord>,
-    /// Published figure of the claim; `None` without one.
+    /// Published ratio; `None` if the file has none.
     pub published: Option<f64>,
-    /// Reason why the claim could not be shown, for people; `None` for the other findings.
+    /// Reason why the claim could not be shown; `None` if the claim held or did not hold.
     pub why: Option<String>,
-    /// Number of further rounds that would settle the claim, if the noise and the figures stay as
-    /// measured; `None` if the claim is settled, or if the number is unknown.
+    /// Further rounds that would show a difference as great as the measured one, with a probability
+    /// of 90 %; `None` if the claim is settled, or if the number is unknown.
     pub more_rounds: Option<u32>,
 }
 
 /// Finding about a claim. A finding other than `CouldNotBeShown` has a confidence of 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Finding {
     /// The measurement confirms the claim.
     Held,
     /// The measurement refutes the claim.
     DidNotHold,
-    /// The measurement neither confirms nor refutes the claim.
+    /// The measurement does neither.
     CouldNotBeShown,
 }
 
 /// A figure behind a finding.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EvidenceRecord {
-    /// Names of the arms: one arm for a value, or two arms for the ratio of the first arm's figure
-    /// to the second arm's figure.
+    /// One arm for a value, two arms for the ratio of the first to the second.
     pub arms: Vec<String>,
-    /// Value in the metric's unit, or ratio; the mean over rounds, which is the geometric mean for
-    /// a ratio. `None` without a round that all the arms have.
+    /// Arithmetic mean of the values, in the unit of the metric (µs, /s, or a share), or geometric
+    /// mean of the ratios, over rounds; `None` without a round that all the arms have.
     pub figure: Option<f64>,
-    /// 95 % confidence interval of `figure`; `None` for fewer than five rounds.
+    /// 95 % confidence interval of `figure`, by Student's t; `None` with fewer than five rounds.
     pub confidence_95: Option<[f64; 2]>,
-    /// Number of whole rounds (rounds that ran as planned) that all the arms have.
+    /// Whole rounds that all the arms have.
     pub rounds: u32,
 }

@@ -3,32 +3,33 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use loadgen_measure::{Counts, ErrorKind, LatencySummary, Summary};
 
 /// Results of the iterations of one flow, or of all flows together, during the hold (the measured
 /// period). An iteration is expected if each of its requests got the expected response.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlowRecord {
     /// Name of the flow, or `iteration` for all flows together.
     pub name: String,
-    /// Number of iterations that ended, with or without a failed request.
+    /// Iterations that ended, with or without a failed request.
     pub iterations: u64,
-    /// Number of iterations with a failed request.
+    /// Iterations with a failed request.
     pub errors: u64,
-    /// Number of iterations cut off by the end of the round; not included in `iterations`.
+    /// Iterations cut off by the end of the round; not included in `iterations`.
     pub cancelled: u64,
-    /// Number of failed iterations, by the kind of error of the first failed request.
+    /// Failed iterations, by the kind of error of the first failed request.
     pub errors_by_kind: BTreeMap<ErrorKind, u64>,
-    /// Description of one failed iteration, for each kind of error that occurred.
+    /// Description of one failed iteration of each kind of error that occurred.
     pub error_examples: BTreeMap<ErrorKind, String>,
     /// Expected iterations per second.
     pub rate_per_s: f64,
-    /// Latency of the expected iterations in µs: from the planned send of the first request to the
-    /// last response, without think times.
+    /// Latencies of the expected iterations: from the planned send of the first request to the last
+    /// response, without think times.
     pub latency_us: LatencySummary,
-    /// Latency of the failed iterations in µs.
+    /// Latencies of the failed iterations.
     pub failed_us: LatencySummary,
 }
 

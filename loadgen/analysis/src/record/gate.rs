@@ -1,52 +1,53 @@
 //! Holds what a gate against regressions found: whether targets are slower than they were, or than
 //! the first target.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Judgement of targets against a base: of each target of a run against the first target, or of each
 /// target in later runs against itself in the first run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct GateRecord {
-    /// Name of the first target, or of the first run, with which the others are compared.
+    /// First target, with which the others are compared.
     pub base: String,
-    /// Greatest loss that is accepted, in %.
+    /// Greatest accepted loss.
     pub limit_percent: f64,
-    /// The other targets, or the targets of the other runs.
+    /// The other targets.
     pub judged: Vec<JudgedTarget>,
 }
 
 /// Judgement of one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgedTarget {
-    /// Name of the target; of saved runs, with the name of the run, such as `sanic (after)`.
+    /// Name of the target.
     pub target: String,
-    /// Figure of which the target lost something.
+    /// Figure of the loss.
     pub of: LossOf,
-    /// Loss in %; negative for a gain. `None` if the target cannot be judged.
+    /// Loss; negative for a gain. `None` if `unjudged`.
     pub loss_percent: Option<f64>,
-    /// Confidence interval of the loss, in %. The level is 95 % for all targets together (Bonferroni).
-    /// `None` if the target cannot be judged.
+    /// Confidence interval of the loss, at 95 % for all targets together (Bonferroni); `None` if
+    /// `unjudged`.
     pub confidence_percent: Option<[f64; 2]>,
-    /// Judgement.
+    /// Whether a loss of more than the limit is shown.
     pub judgement: Judgement,
-    /// Reason why the target cannot be judged; `None` if it can.
+    /// Reason why the target cannot be judged; `None` if judged.
     pub why_not: Option<String>,
-    /// Number of further rounds that would most likely settle an open judgement; `None` for another
-    /// judgement, and if more than 1,000 rounds are needed.
+    /// Further rounds that would most likely settle an open judgement; `None` unless `open`, and if
+    /// more than 1,000 rounds are needed.
     pub more_rounds: Option<u32>,
 }
 
 /// Figure of which a target lost something.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LossOf {
-    /// Expected answers per second, in the closed model: a loss is a lower rate.
+    /// Lower, in the closed model.
     Rate,
-    /// Median latency, in the open model: a loss is a longer latency.
+    /// Longer median, in the open model.
     Latency,
-    /// CPU time per expected answer, in a duet: a loss is more CPU time.
+    /// More per expected response, in a duet.
     CpuTime,
-    /// Capacity, of searches: a loss is a lower capacity.
+    /// Lower, of searches.
     Capacity,
 }
 
@@ -83,14 +84,14 @@ impl GateRecord {
 }
 
 /// Whether a loss of more than the limit is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Judgement {
-    /// A loss of more than the limit is shown: the whole interval is above the limit.
+    /// The whole interval is above the limit.
     Slower,
-    /// A loss of no more than the limit is shown: the whole interval is below the limit.
+    /// The whole interval is below the limit.
     NotSlower,
-    /// Neither is shown: the limit is within the interval.
+    /// The limit is within the interval.
     Open,
     /// The target cannot be judged.
     Unjudged,

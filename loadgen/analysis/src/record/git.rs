@@ -1,9 +1,10 @@
 //! Holds the version of a target's files in Git.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the files of a target that the command line names with a ref, such as `shop@main`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GitRecord {
     /// Name of the target without the ref.
     pub target: String,
@@ -11,14 +12,14 @@ pub struct GitRecord {
     pub r#ref: String,
     /// Full hash of the commit; for the working tree, of the commit that is checked out there.
     pub commit: String,
-    /// Whether tracked files of the working tree differed from the commit when loadgen started; `None`
-    /// for the files of a commit.
+    /// Whether tracked files of the working tree differed from the commit when loadgen started;
+    /// `None` for the files of a commit.
     pub dirty: Option<bool>,
-    /// Whether the working tree had files that are neither tracked nor ignored; `None` for the files of a
-    /// commit, and in documents of earlier versions.
+    /// Whether the working tree had files that are neither tracked nor ignored when loadgen
+    /// started; `None` for the files of a commit, and in earlier versions.
     pub untracked: Option<bool>,
-    /// Whether the target's table is that of the working tree's `loadgen.toml`, because the commit has
-    /// no such file.
+    /// Whether the target was started as the working tree's `loadgen.toml` says, because the commit
+    /// has no such file.
     pub defined_elsewhere: bool,
 }
 

@@ -2,64 +2,62 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use loadgen_text::{counted, precise};
 
 /// Planned load, which is the same in each round.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadRecord {
     /// Load model: `closed` or `open`.
     pub model: String,
-    /// Number of users of the whole test, or the greatest number if the run has several. In the
-    /// open model: the greatest number of users that send at the same time.
+    /// Users of the whole test, the greatest number if the run has several; in the open model, the
+    /// most users that send at the same time.
     pub users: u32,
-    /// Rate of arrivals in the open model, in requests/s; the highest rate of any stage. `None` in
-    /// the closed model.
+    /// Rate of arrivals, in requests/s; the highest rate of any stage. `None` in the closed model.
     pub rate_per_s: Option<f64>,
-    /// Distribution of arrivals over time: `evenly spaced` or `Poisson`. `None` in the closed
+    /// Distribution of arrivals over time: `evenly spaced` or `Poisson`; `None` in the closed
     /// model.
     pub arrivals: Option<String>,
     /// Planned changes of the load, in order; empty for a constant load.
     pub stages: Vec<StageRecord>,
-    /// Time over which the load rises from zero, in s; 0 without a ramp-up.
+    /// Time over which the load rises from zero; 0 without a ramp-up.
     pub ramp_up_s: f64,
-    /// Time that users wait between an answer and their next request, in words; `None` for users
-    /// that do not wait.
+    /// Think time in words, such as `1s to 3s`; `None` if users do not wait.
     pub think_time: Option<String>,
-    /// Duration of the hold (the measured period) of each round, in s; `None` if a number of
-    /// iterations ends the round.
+    /// Duration of the hold in each round or slice; with stages, of all stages. `None` if
+    /// iterations end the round.
     pub duration_s: Option<f64>,
-    /// Number of iterations in each round, over all users; `None` if time ends the round.
+    /// Iterations in each round, over all users; `None` if time ends the round.
     pub iterations: Option<u64>,
-    /// Time at the beginning of each round that is not measured, in s.
+    /// Duration of the warm-up of each round.
     pub warmup_s: f64,
-    /// Time after a round in which answers to requests in flight were awaited, if time ended the
-    /// round, in s; 3 in records of earlier versions.
+    /// Longest wait for the responses to in-flight requests after an end by time; 3 in documents of
+    /// earlier versions.
     #[serde(default = "drain_s")]
     pub drain_s: f64,
-    /// Names of the targets to be loaded, each with its number of server workers or users where the
+    /// Names of the targets to be loaded, each with its number of server workers or users if the
     /// run has several numbers.
     pub targets: Vec<String>,
-    /// Whether each round loaded two targets at the same time, on the same CPUs. False in records of
-    /// earlier versions.
+    /// Whether each round loaded two targets at the same time, on the same CPUs; false in documents
+    /// of earlier versions.
     #[serde(default)]
     pub duet: bool,
-    /// Planned rate of the probe, which measures the latency beside the load, in requests/s. `None`
-    /// without a probe, and in records of earlier versions.
+    /// Planned rate of the probe, in requests/s; `None` without a probe, and in earlier versions.
     #[serde(default)]
     pub probe_per_s: Option<f64>,
-    /// Number of rounds for each target; with slices, of starts, each of which has several slices.
+    /// Rounds for each target; with slices, starts.
     pub rounds: u32,
-    /// Number of slices of each start: each is one of `targets[].rounds`, and holds the load for
-    /// `duration_s`. `None` without slices, and in records of earlier versions.
+    /// Slices of each start; each slice is an entry of the target's `rounds`. `None` without
+    /// slices, and in earlier versions.
     #[serde(default)]
     pub slices: Option<u32>,
-    /// Time at the beginning of each slice but the first of a start that is not measured, in s. The
-    /// first slice has `warmup_s`. `None` without slices.
+    /// Duration of the warm-up of each slice but the first of a start, which has `warmup_s`; `None`
+    /// without slices, and in earlier versions.
     #[serde(default)]
     pub slice_warmup_s: Option<f64>,
-    /// Number of worker processes; 0 where loadgen's own process made the load.
+    /// Worker processes; 0 if loadgen's own process made the load.
     pub workers: u32,
 }
 
@@ -78,22 +76,22 @@ pub(super) fn drain_s() -> f64 {
 }
 
 /// A linear change of the load, from the level before the stage.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StageRecord {
-    /// Users, or requests/s in the open model, at the end of the stage.
+    /// Load at the end of the stage: users, or requests/s in the open model.
     pub to: f64,
-    /// Duration of the stage, in s.
+    /// Duration of the stage.
     pub over_s: f64,
 }
 
 /// An unplanned change of the load, which lasts until the end of the round or the next change.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoadChangeRecord {
-    /// Time of the change, in seconds from the end of the warm-up; 0 during the warm-up.
+    /// Time of the change, in s from the end of the warm-up; 0 before that moment.
     pub second: u32,
-    /// Number of users of the whole test after the change; `None` in the open model.
+    /// Users of the whole test from now on; `None` in the open model.
     pub users: Option<u32>,
-    /// Rate of the whole test after the change, in requests/s; `None` in the closed model.
+    /// Rate of the whole test from now on, in requests/s; `None` in the closed model.
     pub rate_per_s: Option<f64>,
 }
 

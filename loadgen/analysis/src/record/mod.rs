@@ -1,5 +1,9 @@
 //! Holds the documents that are saved and printed, as plain data. `experiment` writes the
 //! documents; `analysis` and `report` read them. Field names carry their unit.
+//!
+//! Each field is declared here alone: its JSON Schema (`loadgen schema --document`) and its row in
+//! `docs/reference/result-document.md` (`make reference`) follow from its name, its type and its
+//! comment. The last clause of the comment says when the field is `None`.
 
 mod backend_alone;
 mod bottleneck;
@@ -26,6 +30,7 @@ mod runs;
 mod saved_as;
 mod scaling;
 mod schedule;
+mod schema;
 mod sent;
 mod slices;
 mod stage;
@@ -69,6 +74,7 @@ pub use runs::{
 pub use saved_as::SavedAs;
 pub use scaling::{Amdahl, Estimate, Law, Scaling, ScalingRecord, Speedup, Usl};
 pub use schedule::ScheduleRecord;
+pub use schema::{document_schema, json_schema};
 pub use sent::{SENT_FORM, SentRecord};
 pub use slices::{SliceRecord, SlicesPair, SlicesRecord};
 pub use stage::StageResult;

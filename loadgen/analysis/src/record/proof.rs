@@ -1,48 +1,47 @@
 //! Holds the content of a backend after a round, and the content that the backend had to have.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Result of one proof after one round: compares the content of a backend with the content that the
 /// scenario expects.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProofRecord {
-    /// Number of the round, from 1.
+    /// Number of the round, from 1; with slices, of the slice among those of all starts.
     pub round: u32,
-    /// Name of the backend that was queried.
+    /// Name of the backend.
     pub backend: String,
-    /// Query sent to the backend, as written in the scenario.
+    /// Query, as written in the scenario.
     pub question: String,
     /// Expected content, flattened into the fields `counter`, `counted` and `uncounted`, or into
     /// the field `value`.
     #[serde(flatten)]
     pub expected: ExpectedContentRecord,
-    /// Number that the backend returned.
+    /// Answer of the backend.
     pub held: i64,
-    /// Number of requests whose effect on the backend is unknown, because the requests failed or
-    /// were cut off without an answer.
+    /// Requests with an unknown effect: failed, or cut off without a response.
     pub unknown: u64,
-    /// Whether `held` equals the expected number.
+    /// Whether `held` equals `counted` plus `uncounted`, or `value`.
     pub agrees: bool,
 }
 
 /// Content that a backend is expected to have.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum ExpectedContentRecord {
     /// The sum of a counter, which is a number read from the target's answers.
     Answers {
-        /// Name of the counter that was read from the answers.
+        /// Counter with the expected sum; missing for a `value`.
         counter: String,
-        /// Sum of the counter over the measured requests.
+        /// Sum of the counter over the measured requests; missing for a `value`.
         counted: u64,
-        /// Sum of the counter over requests that no result of the load contains: verification,
-        /// warm-up, ramp-up, requests that users send when they stop, requests answered after the
-        /// end, and those of a probe.
+        /// Sum of the counter over the other requests: verification, warm-up, ramp-up, stop steps,
+        /// and requests answered after the end, and all requests of a probe; missing for a `value`.
         uncounted: u64,
     },
     /// The number that the scenario states.
     Scenario {
-        /// Expected number.
+        /// Expected number, as written in the scenario; missing for a `counter`.
         value: u64,
     },
 }

@@ -1,5 +1,6 @@
 //! Holds the comparison of saved runs, or of saved capacity searches.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::capacity::Capacity;
@@ -12,62 +13,64 @@ use loadgen_measure::LatencySummary;
 pub const COMPARE_SCHEMA: &str = "loadgen.compare/1";
 
 /// Comparison of runs with the first run, target by target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunsRecord {
-    /// Name and version of this document's format: always [`COMPARE_SCHEMA`].
+    /// Name and version of the document's format: always `loadgen.compare/1`.
     pub schema: String,
-    /// The runs; the first run is the baseline of the others.
+    /// Runs or searches; the first is the baseline of the others.
     pub runs: Vec<ComparedRun>,
-    /// Results of each target in each run, grouped by target.
+    /// Each target in each run, target by target.
     pub targets: Vec<ComparedTarget>,
-    /// Comparison of each target in the later runs with the same target in the first run. The test
-    /// is Welch's, because rounds of different runs have nothing in common.
+    /// Comparison of each target in the later runs with the same target in the first run, by
+    /// Welch's test.
     pub comparison: Comparison,
     /// Targets of the first run that a later run lacks, and targets of later runs that the first
     /// run lacks.
     #[serde(default)]
     pub absent: Vec<Absent>,
-    /// Settings and environment values in which the runs differ.
+    /// Differences between the runs other than in the results.
     pub unlike: Vec<Unlike>,
-    /// Targets to which a later run sent other requests than the first run; these targets are not
-    /// compared.
+    /// Targets to which a later run sent other requests than the first run; they are not compared.
     #[serde(default)]
     pub sent_unlike: Vec<SentUnlike>,
-    /// Names of the later runs that may have sent other requests than the first run. loadgen cannot
-    /// compare the requests if one of the two runs has no digests of the requests, or digests in
-    /// another format, because another version saved the run.
+    /// Names of the later runs for which loadgen does not know whether they sent the same requests,
+    /// because an earlier version saved the later run or the first run.
     #[serde(default)]
     pub sent_unknown: Vec<String>,
-    /// Judgement of the targets of the later runs, by `--fail-on-regression`; `None` without the option.
+    /// Judgement of each target in the later runs against the first run. `base` is the first run,
+    /// and `target` of an entry has the name of the run, such as `sanic (after)`. `None` without
+    /// `--fail-on-regression`.
     pub gate: Option<GateRecord>,
 }
 
 /// Description of one compared run or capacity search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
-    /// Name of the run: the name of its folder.
+    /// Name of the run: the name of its folder, or a number and the path if two folders have the
+    /// same name.
     pub name: String,
-    /// Start of the run, in UTC (RFC 3339).
+    /// Start of the run.
     pub started: String,
     /// Name of the scenario.
     pub scenario: String,
-    /// Verdicts of the run, except those on missing percentiles and on interruption. Empty for a
-    /// capacity search.
+    /// Verdicts of the run, except those on missing percentiles and on interruption; empty for a
+    /// search.
     pub verdicts: Vec<Verdict>,
-    /// Reason why the result differs from the plan; `None` where the run went as planned.
+    /// Reason why the result differs from the plan; `None` if the run went as planned, and in
+    /// earlier versions.
     #[serde(default)]
     pub degraded: Option<String>,
     /// Whether the run was interrupted before its planned end.
     #[serde(default)]
     pub interrupted: bool,
-    /// Whether the number of rounds was decided in the run, by the width of its intervals
-    /// (`--precision`).
+    /// Whether the number of rounds was decided in the run (`--precision`); `false` in documents of
+    /// earlier versions.
     #[serde(default)]
     pub in_stages: bool,
 }
 
 /// Results of one target in one of the compared runs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedTarget {
     /// Name in the comparison, such as `sanic (before)`.
     pub name: String,
@@ -75,36 +78,34 @@ pub struct ComparedTarget {
     pub target: String,
     /// Name of the run.
     pub run: String,
-    /// Number of requests that ended, including failed requests; in a capacity search, over all
-    /// trials.
+    /// Requests that ended; in a search, of all trials.
     pub requests: u64,
-    /// Number of requests that failed.
+    /// Requests of these that failed.
     pub errors: u64,
-    /// Latency of the expected answers, from their planned send, in µs; in a capacity search, at
-    /// the knee of the curve of latency over throughput.
+    /// Latency of the expected responses from their planned send; in a search, at the knee.
     pub latency_us: LatencySummary,
-    /// CPU time of the server per expected answer, in µs; in a search, per request that ended, at
-    /// the knee. `None` where the CPU time is unknown.
+    /// CPU time of the server per expected response; in a search, per request that ended, at the
+    /// knee. `None` if unknown.
     pub cpu_us_per_request: Option<f64>,
-    /// Capacity that a search found; absent for a run.
+    /// Capacity that a search found; missing for a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Capacity>,
-    /// Requested rate at the knee of the curve of latency over throughput, in requests/s; absent
-    /// for a run, and for a capacity search without a knee.
+    /// Rate at the knee that a search found, in requests/s; missing for a run, and for a search
+    /// without a knee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<f64>,
-    /// Reasons why the run itself is a failure: failed thresholds, failed proofs, no answers, or
-    /// silence. Absent if none.
+    /// Reasons why the run itself is a failure: failed thresholds, failed proofs, no responses, or
+    /// silence; missing without a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
-    /// Reason why a small loss of the rate says little, as the rest of a sentence that begins with the
-    /// name of the run: many failed requests, or think time. Absent if none.
+    /// Reason why a small loss of the rate says little: many failed requests, or think time;
+    /// missing without a doubt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<String>,
 }
 
 /// A target that some run lacks.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Absent {
     /// Name of the target.
     pub target: String,
@@ -114,22 +115,23 @@ pub struct Absent {
 
 /// A target that is not compared, because a later run sent other requests to the target than the
 /// first run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SentUnlike {
     /// Name of the target.
     pub target: String,
     /// Name of the later run.
     pub run: String,
-    /// Differences between the requests, one phrase each, such as `another body of step "insert"`.
+    /// Differences, a phrase each, such as `another body of step "insert"`.
     pub what: Vec<String>,
 }
 
 /// A value that is not the same in all runs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unlike {
-    /// Path of the value in the record, such as `environment.kernel`.
+    /// Path of the value in the document, such as `environment.kernel`.
     pub what: String,
-    /// Value in each run, in the order of the runs; `None` where a run lacks the value.
+    /// Value in each run, in the order of the runs; an element is `null` if its run lacks the
+    /// value.
     pub values: Vec<Option<String>>,
 }
 

@@ -1,101 +1,97 @@
 //! Holds the fits of scaling laws to the throughput of several sizes.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How the throughput of a target scales with its size.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingRecord {
     /// Name of the target, with the other conditions if the target was measured under several.
     pub name: String,
     /// Unit of the sizes: `replicas` or `server workers`.
     pub counts: String,
-    /// The finding, as a sentence; the reason, if no law can be fitted.
+    /// Finding as a sentence, or the reason why no law can be fitted.
     pub says: String,
     /// Fits of both laws; `None` if no law can be fitted.
     pub fits: Option<Scaling>,
 }
 
 /// Fit of Amdahl's law.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Amdahl {
-    /// Throughput λ of size 1.
+    /// Estimate of the throughput of size 1, in responses/s.
     pub rate_of_one: Estimate,
-    /// Serial share σ of the work, 0 to 1. Crosstalk that exists counts as serial work: the interval
-    /// contains the serial share only of a target without crosstalk. [`Usl::contention`] is free of
-    /// crosstalk, and its interval is wider.
+    /// Estimate of the serial share of the work, 0 to 1. Crosstalk counts as serial.
     pub serial: Estimate,
-    /// Root mean square of the rates' relative differences from the curve, in %. The noise of the
-    /// rounds is part of it.
+    /// Root mean square of the relative differences of the rates from the curve.
     pub residual_percent: f64,
-    /// P-value of the F-test for lack of fit: below 0.05, the mean rates are farther from the curve
-    /// than the noise explains, and the intervals tell too little. `None` for a single round, or if
-    /// a round lacks a size.
+    /// p-value of the F-test for lack of fit: below 0.05, the rates contradict the law; `None` with
+    /// a single round, or if a round lacks a size.
     pub lack_of_fit: Option<f64>,
 }
 
 /// Fit of the Universal Scalability Law.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usl {
-    /// Throughput λ of size 1.
+    /// Estimate of the throughput of size 1, in responses/s.
     pub rate_of_one: Estimate,
-    /// Contention σ, 0 to 1.
+    /// Estimate of the contention, 0 to 1.
     pub contention: Estimate,
-    /// Crosstalk κ, at least 0.
+    /// Estimate of the crosstalk, at least 0.
     pub crosstalk: Estimate,
-    /// Size of the greatest throughput, at least 1; `None` without crosstalk. The upper end is `None`
-    /// if the interval of the crosstalk contains 0.
+    /// Estimate of the size of the greatest throughput; `None` without crosstalk.
     pub peak: Option<Estimate>,
-    /// Like [`Amdahl::residual_percent`].
+    /// Root mean square of the relative differences of the rates from the curve.
     pub residual_percent: f64,
-    /// Like [`Amdahl::lack_of_fit`].
+    /// p-value of the F-test for lack of fit: below 0.05, the rates contradict the law; `None` with
+    /// a single round, or if a round lacks a size.
     pub lack_of_fit: Option<f64>,
 }
 
 /// Measured throughput of a size relative to the smallest size, in the rounds that measured both.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Speedup {
-    /// The size, above the smallest.
+    /// Number of replicas or server workers.
     pub size: u32,
-    /// Geometric mean of the ratios over rounds.
+    /// Estimate of the throughput relative to that of the smallest size.
     pub fold: Estimate,
 }
 
 /// How throughput scales with size.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Scaling {
-    /// Number of rounds that measured at least two sizes.
+    /// Rounds that measured at least two sizes.
     pub rounds: u32,
     /// Smallest size.
     pub smallest: u32,
-    /// The other sizes, in ascending order, if a round measured both them and the smallest.
+    /// Speedup of each size above the smallest.
     pub speedups: Vec<Speedup>,
     /// Fit of Amdahl's law.
     pub amdahl: Amdahl,
-    /// Fit of the Universal Scalability Law; `None` for fewer than four distinct sizes, or if the
-    /// rates determine no finite coefficients.
+    /// Fit of the Universal Scalability Law; `None` with fewer than four sizes, or without finite
+    /// coefficients.
     pub usl: Option<Usl>,
-    /// Law that the rounds prefer: the USL if the interval of its crosstalk excludes 0, otherwise
-    /// Amdahl's law, which is simpler.
+    /// Law that the rounds prefer.
     pub better: Law,
 }
 
 /// Estimate of a figure, with its 95 % confidence interval.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// Estimated value.
     pub value: f64,
-    /// Lower end of the interval; `None` for a single round.
+    /// Lower end of the 95 % confidence interval; `None` with a single round.
     pub low: Option<f64>,
-    /// Upper end of the interval; `None` for a single round, or if the rounds show no upper bound.
+    /// Upper end of the interval; `None` with a single round, and if no upper bound was shown.
     pub high: Option<f64>,
 }
 
 /// Scaling law.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Law {
-    /// Amdahl's law: contention only.
+    /// The law of Amdahl.
     Amdahl,
-    /// Universal Scalability Law: contention and crosstalk.
+    /// The Universal Scalability Law, if the interval of its crosstalk excludes 0.
     Usl,
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::bottleneck::Bottleneck;
@@ -16,85 +17,78 @@ use super::stage::StageResult;
 use loadgen_measure::{Distribution, LatencySummary, ResourceRecord, Summary};
 
 /// Results of one target, under one number of server workers and users.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetRecord {
-    /// Name of the target, with the number of server workers or users where the run has several:
+    /// Name of the target, with the number of server workers or users if the run has several:
     /// `sanic ×2, 500 users`.
     pub name: String,
-    /// Name of the target alone, common to all records of the same target.
+    /// Name of the target alone.
     pub target: String,
-    /// Number of users that loaded the target; in the open model, the greatest number that send at
-    /// the same time.
+    /// Users that loaded the target; in the open model, the most users that send at the same time.
     pub users: u32,
-    /// URL at which the target answered.
+    /// URL of the target.
     pub url: String,
-    /// Transport of the requests: `http1` or `reqwest`, for `https://` such as `http1 with TLS`. `None` in records of
-    /// earlier versions.
+    /// Transport of the requests: `http1`, `http2` or `reqwest`; with TLS such as `http1 with TLS`.
+    /// `None` in earlier versions.
     #[serde(default)]
     pub transport: Option<String>,
-    /// Software of the target, and its differences from the other targets.
+    /// Software of the target.
     pub server: ServerRecord,
-    /// Results of the hold (the measured period) in all rounds, by step. Steps that users send when
-    /// they stop come after the hold: these steps have results without a rate, and are not part of
-    /// `total`.
+    /// Results of the hold in all rounds, by step.
     pub steps: Vec<Summary>,
-    /// Results of the hold (the measured period) in all rounds, all steps together.
+    /// Results of the hold in all rounds, all steps together, under the name `all`.
     pub total: Summary,
-    /// Results of the probe, which measured beside the load; `None` without a probe, and in records of
-    /// earlier versions.
+    /// Results of the probe beside the load; `None` without a probe, and in earlier versions.
     #[serde(default)]
     pub probe: Option<ProbeRecord>,
-    /// Results of the steps of each group, added up; empty without groups, and in records of earlier
+    /// Results of the hold in all rounds, by group of steps; empty in documents of earlier
     /// versions.
     #[serde(default)]
     pub groups: Vec<Summary>,
-    /// Results of whole iterations, of all flows together and then by flow. Empty if each iteration
-    /// has one request, and in records of earlier versions.
+    /// Results of iterations in all rounds: of all flows together, and then by flow. Empty if each
+    /// iteration has one request, and in documents of earlier versions.
     #[serde(default)]
     pub flows: Vec<FlowRecord>,
-    /// Results of each stage of the load in all whole rounds, which are the rounds that ran as
-    /// planned. Empty for a load without stages, and in records of earlier versions.
+    /// Results of each stage in all whole rounds; empty for a load without stages, and in documents
+    /// of earlier versions.
     #[serde(default)]
     pub stages: Vec<StageResult>,
-    /// Latencies of the expected answers of each step, by the step's name, and of the expected
-    /// iterations of each flow, by the flow's name: the same as in `steps` and `flows`. Empty in
-    /// records of earlier versions.
+    /// Latencies of the expected responses of each step, and of the expected iterations of each
+    /// flow, by step or flow: HdrHistogram V2 encoding, compressed (DEFLATE), in base64, in µs.
+    /// HdrHistogram's libraries for other languages read this text. An empty string without
+    /// latencies; an empty object in documents of earlier versions.
     #[serde(default)]
     pub latency_histograms: BTreeMap<String, Distribution>,
-    /// Estimate of the latencies, in µs, without coordinated omission: of requests that arrive as
-    /// often as in the closed model, but do not wait for earlier answers. `None` in the open model,
-    /// under a load that changed, and without an expected answer.
+    /// Estimate of the latencies of requests that arrive at the rate of the closed model but wait
+    /// for no other request; `None` in the open model, under a load that changed, and without an
+    /// expected response.
     pub uncoordinated_us: Option<LatencySummary>,
-    /// Variation of the latencies from round to round, all steps together, in µs.
+    /// Latencies over rounds, all steps together.
     pub latency_over_rounds_us: LatencyOverRounds,
-    /// Effective sample size of each latency percentile of the whole rounds together: the number of
-    /// independent requests whose percentile would vary as little from round to round. Empty with
-    /// fewer than five whole rounds, and in records of earlier versions.
+    /// Effective sample size, in requests, of each latency percentile of the whole rounds, by
+    /// percentile, such as `p99`; empty with fewer than five whole rounds, and in documents of
+    /// earlier versions.
     #[serde(default)]
     pub effective_samples: BTreeMap<Percentile, u64>,
-    /// Sum of each counter (a number read from answers) over the hold (the measured period), by the
-    /// counter's name.
+    /// Sums of the counters over the measured requests, by counter.
     pub counters: BTreeMap<String, u64>,
-    /// Keys of the JSON object in the first answer to each step, by the step's name, sorted. A step
-    /// is absent if its answer is no JSON object. Empty in records of earlier versions.
+    /// Sorted keys of the JSON object in the first response to the step, before the measurement, by
+    /// step; missing for a response that is no JSON object; empty in documents of earlier versions.
     #[serde(default)]
     pub json_keys: BTreeMap<String, Vec<String>>,
-    /// Content of the backends after each whole round (a round that ran as planned), compared with
-    /// the content that the scenario expects.
+    /// Proofs of each whole round.
     pub proofs: Vec<ProofRecord>,
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
-    /// CPU and memory used during the hold (the measured period) of all rounds, by service:
-    /// `target`, the backends, `generator`.
+    /// CPU and memory used during the hold of all rounds, by service: `target`, each backend, and
+    /// `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
-    /// Bottleneck of most rounds; `None` where no bottleneck could be observed.
+    /// Bottleneck of most rounds; `None` if it could not be observed.
     pub bottleneck: Option<Bottleneck>,
-    /// CPU time per expected answer, in µs, by service: the mean over whole rounds, which are the
-    /// rounds that ran as planned. A service is absent unless its CPU time is known in every whole
-    /// round, and in at least two.
+    /// CPU time per expected response over rounds, by service. A service is missing unless its CPU
+    /// time is known in all whole rounds, and in at least two.
     pub cpu_us_per_request_over_rounds: BTreeMap<String, OverRounds>,
-    /// Activity of each worker, all rounds together; empty where loadgen's own process made the
-    /// load.
+    /// Workers, all rounds together; empty if loadgen's own process made the load.
     pub workers: Vec<WorkerRecord>,
 }
 
@@ -122,27 +116,27 @@ pub struct ServerSize {
 }
 
 /// Software of a target. All fields are empty or 0 for a server that loadgen did not start.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerRecord {
     /// Name of the framework.
     pub framework: String,
     /// Name of the server.
     pub server: String,
-    /// Programming language of the target; empty in records of earlier versions.
+    /// Programming language; empty in documents of earlier versions.
     #[serde(default)]
     pub language: String,
-    /// Number of server worker processes, of each replica.
+    /// Server worker processes, of each replica.
     pub workers: u32,
-    /// Number of replicas behind a load balancer; `None` without a balancer, and in records of
-    /// earlier versions.
+    /// Replicas behind the load balancer; `None` without a load balancer, and in earlier versions.
     #[serde(default)]
     pub replicas: Option<u32>,
-    /// Versions of the packages, and of the programs that the target requires, by name.
+    /// Versions of the packages, and of the programs that the target requires, by package; at a ref
+    /// also the version of `python` in the target's environment.
     pub packages: BTreeMap<String, String>,
-    /// Further differences from the other targets, in words.
+    /// Other differences from the other targets.
     pub differs: Vec<String>,
-    /// Version of the target's files; `None` for a target that the command line names without a ref,
-    /// and in records of earlier versions.
+    /// Commit of a target that the command line names with a ref; `None` without a ref, and in
+    /// earlier versions.
     #[serde(default)]
     pub git: Option<GitRecord>,
 }

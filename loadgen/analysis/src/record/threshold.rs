@@ -1,48 +1,45 @@
 //! Holds thresholds, and whether they held.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use loadgen_text::{count, precise};
 
 /// Result of one threshold for one target.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThresholdRecord {
     /// Name of the target.
     pub target: String,
-    /// The threshold, as written in the scenario.
+    /// Threshold, as written in the scenario.
     pub threshold: String,
-    /// Measured value in the unit of the metric: latencies in µs, error rates from 0 to 1, rates
-    /// per second, and other metrics as a number. `None` for too few samples.
+    /// Measured value: latencies in µs, error rates from 0 to 1, rates per second, other metrics as
+    /// a number; `None` with too few samples.
     pub measured: Option<f64>,
     /// Whether the threshold held.
     pub passed: bool,
-    /// Reason why the threshold failed; `None` where the threshold held, and in records of earlier
-    /// versions.
+    /// Reason of the failure; `None` if the threshold held, and in earlier versions.
     #[serde(default)]
     pub failed_by: Option<FailedBy>,
-    /// Measured value in the worst case, in the unit of `measured`, which an upper bound must allow
-    /// as well: requests without an answer had failed, or had been answered only at their timeout.
-    /// `None` without such requests, or where such requests make no difference.
+    /// Second value that an upper bound is compared with: the measured value if requests without a
+    /// response had failed, or had their response only at their timeout; `None` if no request lacks
+    /// a response, or if these requests make no difference.
     #[serde(default)]
     pub worst_case: Option<f64>,
-    /// Number of requests in flight at the end that failed after the end; 0 in records of earlier
-    /// versions.
+    /// Requests in flight at the end that failed after the end; 0 in documents of earlier versions.
     #[serde(default)]
     pub failed_late: u64,
-    /// Number of requests in flight at the end that had no answer; 0 in records of earlier
-    /// versions.
+    /// Requests in flight at the end that had no response; 0 in documents of earlier versions.
     #[serde(default)]
     pub unanswered: u64,
 }
 
 /// Reason why a threshold failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FailedBy {
-    /// The measured value breaks the threshold.
+    /// The measured value fails.
     Measured,
-    /// The measured value meets the threshold, but would not in the worst case of the requests in
-    /// flight at the end.
+    /// Requests in flight at the end fail the threshold, which the measured value alone would pass.
     InFlight,
     /// The samples are too few for a judgement.
     TooFewSamples,

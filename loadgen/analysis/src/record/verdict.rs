@@ -2,14 +2,15 @@
 //!
 //! Most of this file is the text of `docs/reference/verdicts.md`: see [`VerdictKind`].
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A fact that a reader must know before believing the figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verdict {
-    /// Kind of the fact, as an identifier that programs can match.
+    /// Code of the verdict.
     pub kind: VerdictKind,
-    /// Name of the target concerned; `None` if the verdict concerns the whole run.
+    /// Name of the target; `None` if the verdict concerns the whole run.
     pub target: Option<String>,
     /// Description of the observation.
     pub message: String,
@@ -56,6 +57,7 @@ impl VerdictKind {
     Eq,
     Serialize,
     Deserialize,
+    JsonSchema,
     strum::AsRefStr,
     strum::EnumMessage,
     strum::EnumProperty,

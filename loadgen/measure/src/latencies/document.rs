@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 
 use super::Latencies;
@@ -9,7 +10,8 @@ use super::Latencies;
 /// All latencies of a step, in µs, for the record of a run. Encodes the latencies as an
 /// HdrHistogram (V2 encoding, DEFLATE, base64), which HdrHistogram's libraries for other languages
 /// can read and merge without loss.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, JsonSchema)]
+#[schemars(with = "String")]
 pub struct Distribution(Latencies);
 
 /// Number of points of the latency curve for each factor of ten in 1/(1-q), where q is the
