@@ -13,6 +13,7 @@ mod man;
 mod request;
 mod runtime;
 mod saved;
+mod schema;
 mod tls;
 mod values;
 
@@ -33,6 +34,7 @@ pub use self::man::ManArgs;
 pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
+pub use self::schema::{DocumentName, SchemaArgs};
 pub use self::tls::TlsArgs;
 use self::values::percent;
 use crate::report::Format;
@@ -106,8 +108,8 @@ pub enum Command {
     List,
     /// Write a first scenario, with comments, and the schema with which editors complete scenarios.
     Init(InitArgs),
-    /// Print the JSON Schema of scenario files, for editors.
-    Schema,
+    /// Print the JSON Schema of scenario files, for editors, or of a result document.
+    Schema(SchemaArgs),
     /// Print the script with which a shell completes this command line.
     Completions(CompletionsArgs),
     /// Write the manual pages: one for loadgen, and one for each command.

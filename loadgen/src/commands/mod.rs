@@ -39,7 +39,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Report(args)) => report::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Init(args)) => init::run(&args),
-        Some(Command::Schema) => schema::run(),
+        Some(Command::Schema(args)) => schema::run(&args),
         Some(Command::Completions(args)) => completions::run(&args),
         Some(Command::Man(args)) => man::run(&args),
         Some(Command::Lab(command)) => lab::run(command),
