@@ -17,6 +17,7 @@
 
 #![allow(clippy::print_stderr, reason = "a fault of a page is for the person who runs this")]
 
+mod fields;
 mod keys;
 mod markdown;
 mod options;
@@ -66,14 +67,14 @@ fn write(
 }
 
 /// Returns the text of a page with each `block`, such as a table, as `content` says for its name.
-fn with(page: &str, block: &str, content: fn(&str) -> Option<String>) -> Result<String, String> {
+fn with(page: &str, block: &str, content: fn(&str, &str) -> Result<String, String>) -> Result<String, String> {
     let (begin, end) = (format!("<!-- {block}: "), format!("<!-- end of {block} -->"));
     let mut text = String::new();
     let mut rest = page;
     while let Some((before, after)) = rest.split_once(&begin) {
         let (name, after) = after.split_once(" -->\n").ok_or("a comment does not end")?;
         let (_, after) = after.split_once(&end).ok_or(format!("no end of the {block} {name}"))?;
-        let content = content(name).ok_or(format!("there is no {block} {name}"))?;
+        let content = content(name, page)?;
         text.push_str(&format!("{before}{begin}{name} -->\n{content}{end}"));
         rest = after;
     }
@@ -81,22 +82,26 @@ fn with(page: &str, block: &str, content: fn(&str) -> Option<String>) -> Result<
     Ok(text)
 }
 
-/// Returns a table in Markdown. Its name begins with the kind of its rows.
-fn table(name: &str) -> Option<String> {
+/// Returns a table of a page in Markdown. Its name begins with the kind of its rows.
+fn table(name: &str, page: &str) -> Result<String, String> {
     let (kind, of) = name.split_once(' ').unwrap_or((name, ""));
-    match kind {
+    let table = match kind {
+        "fields" => return fields::fields(of, page),
         "keys" => keys::table(of),
         "options" => options::options(of),
         "subcommands" => options::subcommands(of),
+        "values" => return fields::values(of),
         "verdicts" => Some(verdicts::table()),
         _ => None,
-    }
+    };
+    table.ok_or_else(|| format!("there is no table {name}"))
 }
 
 /// Returns sections in Markdown. Their name begins with their kind.
-fn sections(name: &str) -> Option<String> {
-    match name.split_once(' ')? {
-        ("verdicts", group) => verdicts::sections(group),
+fn sections(name: &str, _: &str) -> Result<String, String> {
+    let sections = match name.split_once(' ') {
+        Some(("verdicts", group)) => verdicts::sections(group),
         _ => None,
-    }
+    };
+    sections.ok_or_else(|| format!("there are no sections {name}"))
 }

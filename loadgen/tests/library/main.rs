@@ -8,7 +8,6 @@ mod common;
 mod allocations;
 mod circles;
 mod codes;
-mod document_fields;
 mod engine;
 mod experiment;
 mod layers;
