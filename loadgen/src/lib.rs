@@ -24,8 +24,9 @@
 //! - [`scenario`]: parses TOML into a validated model; every error points at its line.
 //! - [`measure`]: what happened: outcome, recorder, latencies and their percentiles, snapshot,
 //!   series, summary.
-//! - [`record`]: the documents that are saved and printed: plain data.
-//!   `experiment/to_record` makes the records.
+//! - [`record`]: the documents that are saved and printed: plain data. Their JSON Schemas and the
+//!   tables of their fields in `docs/reference/` follow from the types. `experiment/to_record` makes
+//!   the records.
 //! - [`analysis`]: interprets measurements by pure functions: statistics, comparison, bottleneck,
 //!   thresholds, verdicts, and the rate that the search for a capacity tries next.
 //! - [`engine`]: users, load models and transports; the only place that names Goose.

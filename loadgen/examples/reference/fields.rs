@@ -131,6 +131,9 @@ impl Field {
     fn meaning(&self) -> Result<(String, String), String> {
         let text = self.schema["description"].as_str().unwrap_or_default();
         let word = match (self.is_always, can_be_null(self.schema)) {
+            (true, false) if text.contains("; `null` ") => {
+                return Err("its comment says when it is `null`, which it never is".to_owned());
+            }
             (true, false) => return Ok((phrase(text), String::new())),
             (true, true) => "`null` ",
             (false, _) => "missing ",
