@@ -7,7 +7,7 @@ use loadgen::measure::ErrorKind;
 use loadgen::record::{CapacityRecord, ExperimentRecord, RunRecord, RunsRecord, json_schema};
 use serde_json::{Map, Value};
 
-use super::BEGIN;
+const BEGIN: &str = "<!-- table: ";
 
 /// Longest enumeration whose values are explained in the row of a field. A longer one has a page.
 const FEW: usize = 10;

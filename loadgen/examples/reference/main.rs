@@ -67,7 +67,11 @@ fn write(
 }
 
 /// Returns the text of a page with each `block`, such as a table, as `content` says for its name.
-fn with(page: &str, block: &str, content: fn(&str, &str) -> Result<String, String>) -> Result<String, String> {
+fn with(
+    page: &str,
+    block: &str,
+    content: fn(&str, &str) -> Result<String, String>,
+) -> Result<String, String> {
     let (begin, end) = (format!("<!-- {block}: "), format!("<!-- end of {block} -->"));
     let mut text = String::new();
     let mut rest = page;

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 /// Options of `schema`.
 #[derive(Debug, Args)]
 pub struct SchemaArgs {
-    /// Result document whose schema to print, instead of that of scenario files.
+    /// Result document whose schema to print [default: the schema of scenario files].
     #[arg(long, value_name = "DOCUMENT")]
     pub document: Option<DocumentName>,
 }
@@ -13,12 +13,12 @@ pub struct SchemaArgs {
 /// Documents with a schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum DocumentName {
-    /// Result of `run`.
+    /// `run.json`, of a run.
     Run,
-    /// Result of `capacity`.
+    /// `capacity.json`, of a search.
     Capacity,
-    /// Result of `experiment`.
+    /// `experiment.json`, of an experiment.
     Experiment,
-    /// Result of `compare`.
+    /// What `loadgen compare` prints with `--format json`.
     Compare,
 }
