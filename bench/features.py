@@ -3,7 +3,6 @@
 Run with `make bench-features`. `python -m bench.features --help` lists the options.
 """
 
-import argparse
 import shlex
 import sys
 from collections.abc import Sequence
@@ -11,10 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.loads import Load
-from bench.page import about, table
-from bench.passes import at_work, count, lacks, passes
+from bench.measurement import measure, options
+from bench.page import table
+from bench.passes import at_work, count, passes
 from bench.plan import Plan
-from bench.regions import lacking, publish
 from bench.results import Runs, Sample, cost, failures, middle, paired
 from bench.tools import LOADGEN_OPTIONS, Tool
 
@@ -88,27 +87,10 @@ FEATURES = [
 
 
 def main() -> int:
-    options = _options()
-    plan = Plan.of(options.passes, options.seconds)
-    if missing := lacks() or lacking(options.markdown, REGION):
-        print(missing, file=sys.stderr)
-        return 1
-    machine = about(plan)
-    try:
-        text = f"{machine}\n\n{report(plan, options.users, measured(plan, FEATURES, options.users))}"
-    except KeyboardInterrupt:
-        return 130
-    publish(text, options.markdown, REGION)
-    return 0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.features", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--passes", type=count, default=7, metavar="N", help="runs of each feature (default: 7)")
-    parser.add_argument("--seconds", type=count, default=3, metavar="N", help="seconds of each run (default: 3)")
+    parser = options(REGION, __doc__, passes=(7, "runs of each feature"), seconds=(3, "seconds of each run"))
     parser.add_argument("--users", type=count, default=100, metavar="N", help="number of users (default: 100)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table into region {REGION} of FILE")
-    return parser.parse_args()
+    given = parser.parse_args()
+    return measure(REGION, given, lambda plan: report(plan, given.users, measured(plan, FEATURES, given.users)))
 
 
 def measured(plan: Plan, features: Sequence[Feature], users: int) -> Runs:

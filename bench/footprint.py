@@ -3,7 +3,6 @@
 Run with `make bench-footprint`. `python -m bench.footprint --help` lists the options.
 """
 
-import argparse
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +11,11 @@ from pathlib import Path
 from statistics import median
 
 from bench.connecting import all_connected_s, watched
-from bench.page import about, table
-from bench.passes import MORE_THAN_ASKED_S, at_work, count, lacks
+from bench.measurement import measure, options
+from bench.page import table
+from bench.passes import MORE_THAN_ASKED_S, at_work
 from bench.plan import Plan
 from bench.process import Failed, run
-from bench.regions import lacking, publish
 from bench.server import Server
 from bench.tools import LOADGEN, LOADGEN_OPTIONS, Tool
 
@@ -58,26 +57,8 @@ Results = Mapping[Case, Sequence[Footprint | Failed]]
 
 
 def main() -> int:
-    options = _options()
-    plan = Plan.of(options.passes, options.seconds)
-    if missing := lacks() or lacking(options.markdown, REGION):
-        print(missing, file=sys.stderr)
-        return 1
-    machine = about(plan)
-    try:
-        text = f"{machine}\n\n{report(measured(plan, cases(plan)))}"
-    except KeyboardInterrupt:
-        return 130
-    publish(text, options.markdown, REGION)
-    return 0
-
-
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.footprint", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--passes", type=count, default=3, metavar="N", help="runs of each load (default: 3)")
-    parser.add_argument("--seconds", type=count, default=6, metavar="N", help="seconds after the ramp-up (default: 6)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the tables into region {REGION} of FILE")
-    return parser.parse_args()
+    parser = options(REGION, __doc__, passes=(3, "runs of each load"), seconds=(6, "seconds after the ramp-up"))
+    return measure(REGION, parser.parse_args(), lambda plan: report(measured(plan, cases(plan))))
 
 
 def cases(plan: Plan) -> list[Case]:

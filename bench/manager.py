@@ -3,7 +3,6 @@
 Run with `make bench-manager`. `python -m bench.manager --help` lists the options.
 """
 
-import argparse
 import json
 import socket
 import subprocess
@@ -14,11 +13,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.page import about, table
-from bench.passes import MORE_THAN_ASKED_S, at_work, count, lacks
+from bench.measurement import measure, options
+from bench.page import table
+from bench.passes import MORE_THAN_ASKED_S, at_work
 from bench.plan import Plan
 from bench.process import ROOT, Failed, last_line, pinned, run
-from bench.regions import lacking, publish
 from bench.server import Server
 from bench.tools import LOADGEN, Tool
 
@@ -71,31 +70,14 @@ class Pair:
 
 
 def main() -> int:
-    options = _options()
-    plan = Plan.of(options.passes, options.seconds)
+    parser = options(REGION, __doc__, passes=(3, "pairs of runs"), seconds=(20, "seconds beyond 5 s"))
     built = None if SIMULATOR.path() else "the simulated workers are not built: run `make simulated-workers`"
-    if missing := lacks() or built or lacking(options.markdown, REGION):
-        print(missing, file=sys.stderr)
-        return 1
-    machine = about(plan)
-    try:
-        with at_work(plan) as (server, folder):
-            pairs = [_pair(plan, server, folder) for _ in range(plan.passes)]
-    except Failed as failed:
-        print(failed, file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        return 130
-    publish(f"{machine}\n\n{report(pairs)}", options.markdown, REGION)
-    return 0
+    return measure(REGION, parser.parse_args(), lambda plan: report(_pairs(plan)), built)
 
 
-def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.manager", description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--passes", type=count, default=3, metavar="N", help="pairs of runs (default: 3)")
-    parser.add_argument("--seconds", type=count, default=20, metavar="N", help="seconds beyond 5 s (default: 20)")
-    parser.add_argument("--markdown", type=Path, metavar="FILE", help=f"write the table into region {REGION} of FILE")
-    return parser.parse_args()
+def _pairs(plan: Plan) -> list[Pair]:
+    with at_work(plan) as (server, folder):
+        return [_pair(plan, server, folder) for _ in range(plan.passes)]
 
 
 def report(pairs: Sequence[Pair]) -> str:
