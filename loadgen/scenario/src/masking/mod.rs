@@ -33,8 +33,9 @@ struct Form {
 /// everywhere.
 const SHORTEST: usize = 4;
 
-/// Most places to which a value may have come in a text, for a value and a text of nothing but backslashes.
-const MOST_PLACES: usize = 8;
+/// Most places to which a value may have come in a text. A backslash takes 1, 2 or 4 bytes, so that a run of n of them
+/// ends in up to 3 n + 1 places: enough for 21 in a row.
+const MOST_PLACES: usize = 64;
 
 /// Longest escape of a character, also within another, in bytes.
 const LONGEST_ESCAPE: usize = 32;
@@ -141,7 +142,7 @@ impl Form {
             for place in &places {
                 for (c, length) in readings(&text[*place..]) {
                     let end = place + length;
-                    if is_shown_as(*wanted, c) && !next.contains(&end) && next.len() < MOST_PLACES {
+                    if is_shown_as(*wanted, c) {
                         next.push(end);
                     }
                 }
@@ -149,6 +150,9 @@ impl Form {
             if next.is_empty() {
                 return None;
             }
+            next.sort_unstable();
+            next.dedup();
+            next.truncate(MOST_PLACES);
             std::mem::swap(&mut places, &mut next);
             matched += wanted.len_utf8();
         }

@@ -122,6 +122,17 @@ fn a_value_that_is_cut_within_an_escape_is_hidden() {
     assert_eq!(Secrets::new(values.into_iter()).hidden("got ab…cdef"), "got (secret)");
 }
 
+#[test]
+fn a_run_of_backslashes_is_hidden_in_each_encoding() {
+    for run in 3..=21 {
+        let secret = format!("A{} z", "\\".repeat(run));
+        let secrets = Secrets::new([(secret.clone(), "(secret)".to_owned())].into_iter());
+        for text in [secret.clone(), json(&secret), json(&json(&secret))] {
+            assert_eq!(secrets.hidden(format!("got {text}.")), "got (secret).", "{run}");
+        }
+    }
+}
+
 /// Encodes a text as servers do.
 type Encode = fn(&str) -> String;
 
