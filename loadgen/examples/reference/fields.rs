@@ -7,7 +7,10 @@ use loadgen::measure::ErrorKind;
 use loadgen::record::{CapacityRecord, ExperimentRecord, RunRecord, RunsRecord, json_schema};
 use serde_json::{Map, Value};
 
-const BEGIN: &str = "<!-- table: ";
+use crate::markdown::{self, any_of, phrase};
+
+/// Types of whole documents.
+pub const DOCUMENTS: [&str; 4] = ["RunRecord", "CapacityRecord", "ExperimentRecord", "RunsRecord"];
 
 /// Longest enumeration whose values are explained in the row of a field. A longer one has a page.
 const FEW: usize = 10;
@@ -83,27 +86,20 @@ pub fn fields(names: &str, text: &str) -> Result<String, String> {
     let of = |row: &[String; 5]| {
         let cell = |column: usize| match (column, row[column].as_str()) {
             (3, "") => "–".to_owned(),
-            (_, cell) => cell.replace('|', "\\|"),
+            (_, cell) => cell.to_owned(),
         };
         columns.iter().map(|column| cell(*column)).collect::<Vec<_>>()
     };
-    let head = of(&["field", "type", "unit", "null", "meaning"].map(str::to_owned));
-    Ok(markdown(&head, rows.iter().map(of)))
+    let head = ["field", "type", "unit", "null", "meaning"];
+    let head: Vec<&str> = columns.iter().map(|column| head[*column]).collect();
+    Ok(markdown::table(&head, rows.iter().map(of)))
 }
 
 /// Returns the table of the values of an enumeration.
 pub fn values(name: &str) -> Result<String, String> {
     let rows = values_of(schema(name)?).into_iter();
-    let head = ["value", "meaning"].map(str::to_owned);
-    Ok(markdown(&head, rows.map(|(value, comment)| vec![value, phrase(comment)])))
-}
-
-fn markdown(head: &[String], rows: impl Iterator<Item = Vec<String>>) -> String {
-    let mut text = format!("| {} |\n|{}\n", head.join(" | "), "---|".repeat(head.len()));
-    for row in rows {
-        text += &format!("| {} |\n", row.join(" | ").replace("|  |", "| |"));
-    }
-    text
+    let rows = rows.map(|(value, comment)| [value, phrase(comment)]);
+    Ok(markdown::table(&["value", "meaning"], rows))
 }
 
 impl Page<'_> {
@@ -156,8 +152,7 @@ fn explained(name: &str) -> Result<String, String> {
     let values = values_of(schema);
     if values.iter().any(|(_, comment)| comment.is_empty()) {
         let values: Vec<String> = values.into_iter().map(|(value, _)| value).collect();
-        let (last, others) = values.split_last().ok_or("an enumeration without a value")?;
-        return Ok(format!(": {} or {last}", others.join(", ")));
+        return Ok(format!(": {}", any_of(&values)));
     }
     for (value, comment) in values.iter().filter(|_| values.len() <= FEW) {
         text += &format!(". {value}: {}", phrase(comment));
@@ -176,7 +171,7 @@ fn schema(name: &str) -> Result<&'static Value, String> {
     TYPES.get(name).ok_or(format!("no document has the type {name}"))
 }
 
-/// Returns the fields of an object in the order of their declaration.
+/// Returns the fields of an object: first those that are always there, in the order of their declaration.
 fn fields_of(object: &'static Value) -> Vec<Field> {
     let list = |key: &str| object[key].as_array().into_iter().flatten();
     let Some(properties) = object["properties"].as_object() else { return Vec::new() };
@@ -273,19 +268,6 @@ fn unit(name: &str) -> &'static str {
     UNITS.iter().find(|(end, _)| figure.ends_with(end)).map_or("", |(_, unit)| unit)
 }
 
-/// Returns a comment as the cell of a table: without its full stop, and with a small letter unless
-/// it begins with an abbreviation.
-fn phrase(comment: &str) -> String {
-    let text = comment.trim_end_matches('.');
-    let mut letters = text.chars();
-    match (letters.next(), letters.next()) {
-        (Some(first), Some(next)) if !next.is_uppercase() => {
-            format!("{}{}", first.to_lowercase(), &text[first.len_utf8()..])
-        }
-        _ => text.to_owned(),
-    }
-}
-
 /// Returns the anchor of the section that has the table of a type.
 fn section(page: &str, name: &str) -> Option<String> {
     let mut heading = "";
@@ -293,7 +275,7 @@ fn section(page: &str, name: &str) -> Option<String> {
         if line.starts_with('#') {
             heading = line.trim_start_matches('#').trim();
         }
-        let table = line.strip_prefix(BEGIN).and_then(|rest| rest.strip_suffix(" -->"));
+        let table = line.strip_prefix("<!-- table: ").and_then(|rest| rest.strip_suffix(" -->"));
         let mut words = table.unwrap_or_default().split(' ');
         if matches!(words.next(), Some("fields" | "values")) && words.any(|word| word == name) {
             let kept = heading.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c));

@@ -47,7 +47,24 @@ fn main() -> io::Result<ExitCode> {
     pages.sort_by_key(fs::DirEntry::file_name);
     let blocks = |page: &str| with(&with(page, "table", table)?, "sections", sections);
     pages.iter().for_each(|page| update(&page.path(), &blocks));
+    for (page, marker) in required() {
+        if !fs::read_to_string(project.join("docs/reference").join(page))?.contains(&marker) {
+            eprintln!("docs/reference/{page}: lacks {marker}");
+            code = ExitCode::FAILURE;
+        }
+    }
     Ok(code)
+}
+
+/// Returns the markers that pages must have, so that nothing that the code declares is left out.
+fn required() -> Vec<(&'static str, String)> {
+    let keys = loadgen::scenario::key_tables()
+        .map(|name| ("scenario-file.md", format!("<!-- table: keys {name} -->")));
+    let groups = verdicts::groups()
+        .map(|group| ("verdicts.md", format!("<!-- sections: verdicts {group} -->")));
+    let documents =
+        fields::DOCUMENTS.map(|name| ("result-document.md", format!("<!-- table: fields {name}")));
+    keys.chain(groups).chain(documents).collect()
 }
 
 /// Writes the text that `now` makes of a file's text, or only checks whether it differs. Fails with the reason.

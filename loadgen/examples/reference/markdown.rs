@@ -1,10 +1,14 @@
 //! Writes Markdown.
 
 /// Returns a table, each row a line.
-pub fn table<const N: usize>(head: [&str; N], rows: impl Iterator<Item = [String; N]>) -> String {
-    let line = |cells: [String; N]| format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |");
-    let rows = rows.map(|cells| line(cells.map(|cell| cell.replace('|', "\\|"))));
-    format!("| {} |\n|{}\n{}", head.join(" | "), "---|".repeat(N), rows.collect::<String>())
+pub fn table<C: AsRef<[String]>>(head: &[&str], rows: impl Iterator<Item = C>) -> String {
+    let line = |cells: C| {
+        let cells: Vec<String> =
+            cells.as_ref().iter().map(|cell| cell.replace('|', "\\|")).collect();
+        format!("| {} |\n", cells.join(" | ")).replace("|  |", "| |")
+    };
+    let rows: String = rows.map(line).collect();
+    format!("| {} |\n|{}\n{rows}", head.join(" | "), "---|".repeat(head.len()))
 }
 
 /// Returns a text as code.
@@ -15,10 +19,23 @@ pub fn code(text: &str) -> String {
 /// Returns a text for a terminal with its options, paths and names as code, unless they are already.
 pub fn with_code(text: &str) -> String {
     let parts = text.split('`').enumerate().map(|(n, part)| match n % 2 {
-        0 => part.split(' ').map(word).collect::<Vec<_>>().join(" "),
+        0 => words(part),
         _ => code(part),
     });
     parts.collect()
+}
+
+/// Returns words of which some are code: those that look like code, and the example after `such as`.
+fn words(text: &str) -> String {
+    let all: Vec<&str> = text.split(' ').collect();
+    let coded = all.iter().enumerate().map(|(at, own)| match all[..at] {
+        [.., "such", "as"] if own.contains(|c: char| c.is_ascii_digit()) => {
+            let (inner, end) = own.split_at(own.trim_end_matches(['.', ';', ',', ')', ':']).len());
+            format!("{}{end}", code(inner))
+        }
+        _ => word(own),
+    });
+    coded.collect::<Vec<_>>().join(" ")
 }
 
 /// Returns a word as code if it looks like an option, a path or a name. Punctuation stays outside.
@@ -37,5 +54,18 @@ pub fn any_of(words: &[String]) -> String {
         [] => String::new(),
         [only] => only.clone(),
         [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// Returns a text as a part of a sentence: without its full stop, and with a small letter unless it begins with an
+/// abbreviation or a name such as `PostgreSQL`.
+pub fn phrase(text: &str) -> String {
+    let text = text.trim_end_matches('.');
+    let word = text.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    match word.chars().skip(1).any(char::is_uppercase) {
+        true => text.to_owned(),
+        false => {
+            text.chars().take(1).flat_map(char::to_lowercase).chain(text.chars().skip(1)).collect()
+        }
     }
 }

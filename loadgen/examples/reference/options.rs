@@ -6,7 +6,7 @@ use clap::builder::StyledStr;
 use clap::{Arg, Args, Command, CommandFactory, Id};
 use loadgen::cli::{Cli, CommonArgs, RequestArgs, RunArgs, RuntimeArgs};
 
-use crate::markdown::{any_of, code, table, with_code};
+use crate::markdown::{any_of, code, phrase, table, with_code};
 
 /// Words in the meanings, and what they link to.
 const LINKS: &[(&str, &str)] = &[
@@ -31,9 +31,9 @@ const LINKS: &[(&str, &str)] = &[
     ("count in no rate and no latency", "../explanation/counting.md"),
     ("another loadgen measures", "#several-runs-on-one-machine"),
     ("`measured_together`", "verdicts.md#measured_together"),
-    ("Folder for the result", "#files"),
-    ("The whole result", "result-document.md"),
-    ("A row for each target and step", "result-document.md#csv"),
+    ("folder for the result", "#files"),
+    ("the whole result", "result-document.md"),
+    ("a row for each target and step", "result-document.md#csv"),
 ];
 
 /// Returns the table of a command's options.
@@ -47,7 +47,7 @@ pub fn options(of: &str) -> Option<String> {
         !option.is_hide_set() && option.get_id() != "help" && !is_other(option.get_id())
     });
     let rows = shown.map(|option| row(&command, option));
-    Some(table(["option", "value", "default", "meaning"], rows))
+    Some(table(&["option", "value", "default", "meaning"], rows))
 }
 
 /// Returns the table of a command's subcommands.
@@ -63,7 +63,7 @@ pub fn subcommands(of: &str) -> Option<String> {
         };
         [words, for_page(&plain(subcommand.get_long_about().or(subcommand.get_about())))]
     });
-    Some(table(["subcommand", "purpose"], rows))
+    Some(table(&["subcommand", "purpose"], rows))
 }
 
 /// Returns the command that words such as `lab up` name, or a command with the options of a struct.
@@ -87,9 +87,13 @@ fn row(command: &Command, option: &Arg) -> [String; 4] {
     let help = plain(option.get_long_help().or(option.get_help()));
     let (mut meaning, default) = without_default(&help);
     for value in option.get_possible_values() {
-        meaning += &format!(". `{}`: {}", value.get_name(), plain(value.get_help()));
+        // A single word says no more than the value.
+        if let Some(help) = value.get_help().filter(|help| help.to_string().contains(' ')) {
+            meaning += &format!(". `{}`: {}", value.get_name(), phrase(&plain(Some(help))));
+        }
     }
-    let others = command.get_arg_conflicts_with(option).into_iter().map(|other| {
+    let others = command.get_arguments().filter(|other| excludes(command, option, other));
+    let others = others.map(|other| {
         other.get_long().map_or_else(|| value_name(other), |long| format!("--{long}"))
     });
     if let others @ [_, ..] = others.collect::<Vec<_>>().as_slice() {
@@ -97,6 +101,14 @@ fn row(command: &Command, option: &Arg) -> [String; 4] {
     }
     let default = default.map_or_else(|| clap_default(option), in_words);
     [name(option), value(option), default, for_page(&meaning)]
+}
+
+/// Returns whether one of two options says that it does not go with the other.
+fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
+    let says = |one: &Arg, other: &Arg| {
+        command.get_arg_conflicts_with(one).iter().any(|it| it.get_id() == other.get_id())
+    };
+    one.get_id() != other.get_id() && (says(one, other) || says(other, one))
 }
 
 /// Returns a help text in one line, without its last full stop, as clap has short texts.
@@ -121,7 +133,7 @@ fn for_page(text: &str) -> String {
     let link = |text: String, (words, page): &(&str, &str)| {
         text.replacen(words, &format!("[{words}]({page})"), 1)
     };
-    LINKS.iter().fold(with_code(text), link)
+    LINKS.iter().fold(with_code(&phrase(text)), link)
 }
 
 /// Returns a default in words, or as code if it is a value.

@@ -3,15 +3,20 @@
 use loadgen::record::VerdictKind;
 use strum::{EnumMessage, EnumProperty, VariantArray};
 
+use crate::markdown::{self, phrase};
+
 /// Returns the table of all verdicts.
 pub fn table() -> String {
     let row = |kind: &VerdictKind| {
         let (code, meaning) = (kind.as_ref(), documentation(*kind).0.replace('\n', " "));
-        let (first, rest) = meaning.trim_end_matches('.').split_at(1);
-        format!("| [`{code}`](#{code}) | {}{rest} |\n", first.to_lowercase())
+        [format!("[`{code}`](#{code})"), phrase(&meaning)]
     };
-    let rows = VerdictKind::VARIANTS.iter().map(row);
-    format!("| code | meaning |\n|---|---|\n{}", rows.collect::<String>())
+    markdown::table(&["code", "meaning"], VerdictKind::VARIANTS.iter().map(row))
+}
+
+/// Returns the names of all groups.
+pub fn groups() -> impl Iterator<Item = &'static str> {
+    VerdictKind::VARIANTS.iter().filter_map(|kind| kind.get_str("group"))
 }
 
 /// Returns the sections of the verdicts of a group; `None` if there is no such group.

@@ -19,7 +19,7 @@ pub struct Outcome<'a> {
     /// Actual time of the send; `None` in the closed model, where `planned` is the actual time.
     pub sent: Option<Instant>,
     /// Time when the first byte of the answer was read; `None` if it was read together with the last
-    /// one, and for an iteration. Interim responses (1xx) are not the answer.
+    /// one, or for an iteration. Interim responses (1xx) are not the answer.
     pub first_byte: Option<Instant>,
     /// Time when the last byte of the body was read, or when the failure was noticed.
     pub done: Instant,

@@ -53,7 +53,7 @@ pub struct ResourceRecord {
     /// Mean total of resident memory, sampled once a second.
     pub memory_mean_bytes: u64,
     /// Total of resident memory before the first request of a round; over several rounds, the mean.
-    /// `None` if unknown, for trials of a capacity search, and in earlier versions.
+    /// `None` if unknown, for trials of a capacity search, or in earlier versions.
     #[serde(default)]
     pub memory_idle_bytes: Option<u64>,
     /// CPU time per expected response, including the CPU time of failed requests; `None` without an

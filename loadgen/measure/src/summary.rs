@@ -64,7 +64,7 @@ pub struct Summary {
     /// Latency of the failed requests.
     pub failed_us: LatencySummary,
     /// Events of the streams in expected responses; `None` without a step that expects a stream,
-    /// and in earlier versions.
+    /// or in earlier versions.
     #[serde(default)]
     pub stream: Option<StreamSummary>,
 }

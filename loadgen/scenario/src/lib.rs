@@ -142,6 +142,11 @@ pub fn json_schema() -> serde_json::Value {
     file::schema()
 }
 
+/// Returns the names of the tables of a scenario file that the reference shows, as in messages.
+pub fn key_tables() -> impl Iterator<Item = &'static str> {
+    file::tables()
+}
+
 /// Returns the rows of a table of a scenario file in the reference: keys, type, default and meaning, in
 /// Markdown. `name` is the table's name in messages, such as `[load]`; `None` for an unknown name.
 pub fn key_reference(name: &str) -> Option<Vec<[String; 4]>> {

@@ -19,6 +19,6 @@ pub enum DocumentName {
     Capacity,
     /// `experiment.json`, of an experiment.
     Experiment,
-    /// What `loadgen compare` prints with `--format json`.
+    /// Output of `loadgen compare` with `--format json`.
     Compare,
 }

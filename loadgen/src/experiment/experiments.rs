@@ -56,7 +56,9 @@ fn path(named: &str) -> Result<PathBuf, Failure> {
 /// name of an experiment of the project.
 pub fn is_experiment(named: &str) -> bool {
     match named.ends_with(".toml") || named.contains('/') {
-        true => read_text(LARGEST, Path::new(named)).is_ok_and(|text| ExperimentFile::is_in(&text)),
+        true => {
+            read_text(LARGEST, Path::new(named)).is_ok_and(|text| ExperimentFile::has_groups(&text))
+        }
         false => all().is_ok_and(|all| all.iter().any(|path| scenarios::name(path) == named)),
     }
 }

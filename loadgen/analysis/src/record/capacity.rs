@@ -186,7 +186,7 @@ pub struct TrialRecord {
     pub generator_limited: bool,
     /// Reasons why the trial did not pass; empty if the trial passed.
     pub reasons: Vec<String>,
-    /// Bottleneck of the trial; `None` if it could not be observed, and in earlier versions.
+    /// Bottleneck of the trial; `None` if it could not be observed, or in earlier versions.
     #[serde(default)]
     pub bottleneck: Option<Bottleneck>,
     /// Results of the hold, all steps together.
@@ -194,7 +194,7 @@ pub struct TrialRecord {
     /// CPU and memory used during the hold, by service: `target`, each backend, and `generator`.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// CPU time of programs outside the test, as in a round; `None` if the CPUs or the programs of
-    /// the test are unknown, and in earlier versions.
+    /// the test are unknown, or in earlier versions.
     #[serde(default)]
     pub others_percent: Option<f64>,
     /// Whether another loadgen measured on this machine during the hold; false in documents of
@@ -221,7 +221,7 @@ pub struct CurvePoint {
     /// CPU time of the target over elapsed time; `None` for a server that loadgen did not start.
     pub target_cpu_percent: Option<f64>,
     /// CPU time of the target per request that ended, including failed requests; `None` for a
-    /// server that loadgen did not start, and if no request ended.
+    /// server that loadgen did not start, or if no request ended.
     pub target_cpu_us_per_request: Option<f64>,
 }
 

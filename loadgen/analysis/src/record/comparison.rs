@@ -41,7 +41,7 @@ pub struct Comparison {
     /// fewest; empty if the run has only one number of each.
     pub scaling: Vec<Pair>,
     /// Difference to expect between two measurements of the same server: half the width of the 95 %
-    /// confidence interval of their ratio; `None` if different servers were compared, and with
+    /// confidence interval of their ratio; `None` if different servers were compared, or with
     /// fewer than five rounds.
     pub noise_floor_percent: Option<f64>,
     /// Targets that were measured but have no place in the ranking: another party limited the rate,
@@ -151,7 +151,7 @@ pub struct Pair {
     /// `better`. Each is the geometric mean over these rounds, so the ratio is at least 1. `None`
     /// without a round, or if a round has no expected response.
     pub ratio: Option<f64>,
-    /// Degrees of freedom of the test; `None` with fewer than five rounds, without a ratio, and in
+    /// Degrees of freedom of the test; `None` with fewer than five rounds, without a ratio, or in
     /// earlier versions.
     #[serde(default)]
     pub freedom: Option<f64>,
@@ -167,7 +167,7 @@ pub struct Pair {
     /// Whether a difference is shown: `p_holm` is below 0.05. The interval then excludes 1.
     pub shown: bool,
     /// Further rounds needed to find a difference of 5 % with 90 % power; 0 if these rounds
-    /// suffice. `None` if `p_value` is `null`, and if more than 1,000 rounds are needed in all.
+    /// suffice. `None` if `p_value` is `null`, or if more than 1,000 rounds are needed in all.
     pub more_rounds_for_5_percent: Option<u32>,
 }
 

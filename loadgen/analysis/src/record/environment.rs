@@ -16,7 +16,7 @@ pub struct Environment {
     /// Version of loadgen.
     pub loadgen: String,
     /// Commit of the project's checkout, with the suffix `-dirty` if tracked files were changed;
-    /// `None` without a checkout, and with `--url`.
+    /// `None` without a checkout, or with `--url`.
     pub git_commit: Option<String>,
     /// Operating system and its version.
     pub os: String,

@@ -143,11 +143,11 @@ pub struct PublishedRecord {
     pub machine: Option<String>,
     /// Published figure.
     pub published: f64,
-    /// Arithmetic mean of our figure over whole rounds; `None` without a whole round, and if a
+    /// Arithmetic mean of our figure over whole rounds; `None` without a whole round, or if a
     /// whole round lacks the figure.
     pub measured: Option<f64>,
     /// Our best figure of a whole round; `None` unless the publication shows the best of several
-    /// runs, and if `measured` is `null`.
+    /// runs, or if `measured` is `null`.
     pub best_round: Option<f64>,
 }
 

@@ -32,7 +32,7 @@ pub struct JudgedTarget {
     pub judgement: Judgement,
     /// Reason why the target cannot be judged; `None` if judged.
     pub why_not: Option<String>,
-    /// Further rounds that would most likely settle an open judgement; `None` unless `open`, and if
+    /// Further rounds that would most likely settle an open judgement; `None` unless `open`, or if
     /// more than 1,000 rounds are needed.
     pub more_rounds: Option<u32>,
 }

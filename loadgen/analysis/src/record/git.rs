@@ -16,7 +16,7 @@ pub struct GitRecord {
     /// `None` for the files of a commit.
     pub dirty: Option<bool>,
     /// Whether the working tree had files that are neither tracked nor ignored when loadgen
-    /// started; `None` for the files of a commit, and in earlier versions.
+    /// started; `None` for the files of a commit, or in earlier versions.
     pub untracked: Option<bool>,
     /// Whether the target was started as the working tree's `loadgen.toml` says, because the commit
     /// has no such file.

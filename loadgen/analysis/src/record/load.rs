@@ -44,13 +44,13 @@ pub struct LoadRecord {
     /// of earlier versions.
     #[serde(default)]
     pub duet: bool,
-    /// Planned rate of the probe, in requests/s; `None` without a probe, and in earlier versions.
+    /// Planned rate of the probe, in requests/s; `None` without a probe, or in earlier versions.
     #[serde(default)]
     pub probe_per_s: Option<f64>,
     /// Rounds for each target; with slices, starts.
     pub rounds: u32,
     /// Slices of each start; each slice is an entry of the target's `rounds`. `None` without
-    /// slices, and in earlier versions.
+    /// slices, or in earlier versions.
     #[serde(default)]
     pub slices: Option<u32>,
     /// Duration of the warm-up of each slice but the first of a start, which has `warmup_s`; `None`

@@ -10,7 +10,7 @@ pub struct PrecisionRecord {
     pub percent: f64,
     /// Greatest half width that was reached; `None` if an interval is unknown.
     pub reached_percent: Option<f64>,
-    /// Measured rounds that count for each interval; `None` if an interval is unknown, and in
+    /// Measured rounds that count for each interval; `None` if an interval is unknown, or in
     /// earlier versions.
     #[serde(default)]
     pub rounds_measured: Option<u32>,

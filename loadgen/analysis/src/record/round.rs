@@ -51,15 +51,15 @@ pub struct RoundRecord {
     pub whole: bool,
     /// Target that was loaded at the same time, on the same CPUs. `resources` has its CPU time as
     /// `duet partner`; the CPU time of loadgen and of backends is per response of both. `None` if
-    /// the target was alone, and in earlier versions.
+    /// the target was alone, or in earlier versions.
     #[serde(default)]
     pub partner: Option<PartnerRecord>,
     /// Results of the probe in the hold, all steps together. `resources` has its CPU time as
     /// `latency probe`; the CPU time of the target and of backends is per response to the load or
-    /// the probe. `None` without a probe, and in earlier versions.
+    /// the probe. `None` without a probe, or in earlier versions.
     #[serde(default)]
     pub probe: Option<Summary>,
-    /// Place of the slice; `None` if the round had a start of its own, and in earlier versions.
+    /// Place of the slice; `None` if the round had a start of its own, or in earlier versions.
     #[serde(default)]
     pub slice: Option<SliceRecord>,
     /// Planned users; in the open model, the most users that send at the same time.
@@ -76,11 +76,11 @@ pub struct RoundRecord {
     #[serde(default)]
     pub connections: Option<ConnectionsRecord>,
     /// How well the planned times were kept; `None` in the closed model, for fewer than two
-    /// requests, and in earlier versions.
+    /// requests, or in earlier versions.
     #[serde(default)]
     pub schedule: Option<ScheduleRecord>,
     /// How late loadgen read what had arrived, by a timer that becomes ready like the connections,
-    /// all processes together; `None` unless a step expects a stream, and in earlier versions.
+    /// all processes together; `None` unless a step expects a stream, or in earlier versions.
     #[serde(default)]
     pub reading_lag_us: Option<LatencySummary>,
     /// Processes of loadgen that stood still during the hold; empty in documents of earlier
@@ -112,15 +112,15 @@ pub struct RoundRecord {
     pub replicas: Vec<ReplicaRecord>,
     /// Responses that loadgen received from the end of the verification to the end of the round,
     /// those of a probe included; `None` without replicas, if a service ended by itself, if the
-    /// scenario follows redirects, and in earlier versions.
+    /// scenario follows redirects, or in earlier versions.
     #[serde(default)]
     pub replicas_received: Option<ReceivedRecord>,
     /// Amount that the target wrote to its log, from the verification to the end of the load;
-    /// `None` for a server that loadgen did not start, and in earlier versions.
+    /// `None` for a server that loadgen did not start, or in earlier versions.
     #[serde(default)]
     pub logged_bytes: Option<u64>,
     /// Activity of PostgreSQL in the round, by its own statistics; `None` if PostgreSQL did not run
-    /// or did not answer, with slices, and in earlier versions.
+    /// or did not answer, with slices, or in earlier versions.
     #[serde(default)]
     pub postgres: Option<PostgresActivity>,
     /// Utilization of each logical processor by any program during the hold, by the number of the
@@ -130,7 +130,7 @@ pub struct RoundRecord {
     pub machine: MachineRecord,
     /// CPU time that programs outside the test used on the CPUs of the test; for a server at a URL
     /// of this machine, on all CPUs that loadgen may use. `None` if the CPUs or the programs of the
-    /// test are unknown, and for a hold shorter than 0.5 s.
+    /// test are unknown, or for a hold shorter than 0.5 s.
     pub others_percent: Option<f64>,
     /// The busiest programs outside the test, at most three, on any CPU, each with its CPU time in
     /// % of one core; empty if the programs of the test are unknown, and in documents of earlier
@@ -208,7 +208,7 @@ pub struct WorkerRecord {
     /// Users of the worker.
     pub users: u32,
     /// Round-trip time to the manager: the shortest of several pings before each round, and the
-    /// longest of these over the rounds; `None` if the worker was lost before the pings, and in
+    /// longest of these over the rounds; `None` if the worker was lost before the pings, or in
     /// earlier versions.
     #[serde(default)]
     pub rtt_ms: Option<f64>,

@@ -49,21 +49,21 @@ pub struct RunRecord {
     #[serde(default)]
     pub left_out: BTreeMap<String, String>,
     /// Ranking and comparison of the targets; `None` for a single server that was already running,
-    /// unless it was compared with itself, and without a whole round.
+    /// unless it was compared with itself, or without a whole round.
     pub comparison: Option<Comparison>,
     /// Whether the figures of duets can be compared, and how much they vary; `None` without duets,
-    /// and in earlier versions.
+    /// or in earlier versions.
     #[serde(default)]
     pub duet: Option<DuetRecord>,
-    /// How much slices and starts vary; `None` without slices or without two compared targets, and
+    /// How much slices and starts vary; `None` without slices or without two compared targets, or
     /// in earlier versions.
     #[serde(default)]
     pub slices: Option<SlicesRecord>,
-    /// Judgement of each target against the first; `None` without `--fail-on-regression`, and in
+    /// Judgement of each target against the first; `None` without `--fail-on-regression`, or in
     /// earlier versions.
     #[serde(default)]
     pub gate: Option<GateRecord>,
-    /// Precision that was asked for, and what it cost; `None` without `--precision`, and in earlier
+    /// Precision that was asked for, and what it cost; `None` without `--precision`, or in earlier
     /// versions.
     #[serde(default)]
     pub precision: Option<PrecisionRecord>,
@@ -73,7 +73,7 @@ pub struct RunRecord {
     /// measurement was disturbed.
     pub calibration: Option<Calibration>,
     /// Noise floor of the last earlier run with `--aa` on this machine, in the same runtime, and
-    /// likewise with rounds, duets or slices; `None` without an earlier run, and if this run
+    /// likewise with rounds, duets or slices; `None` without such a run, or if this run
     /// compares a server with itself.
     pub noise_floor: Option<NoiseFloor>,
     /// Scaling of each target that was measured with at least three numbers of replicas or server
@@ -81,7 +81,7 @@ pub struct RunRecord {
     #[serde(default)]
     pub scaling: Vec<ScalingRecord>,
     /// Measurement of a backend alone, before the rounds of an experiment's group; `None` if not
-    /// measured, and in earlier versions.
+    /// measured, or in earlier versions.
     #[serde(default)]
     pub backend_alone: Option<BackendAloneRecord>,
     /// Facts to know before believing the figures.

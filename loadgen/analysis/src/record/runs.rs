@@ -56,7 +56,7 @@ pub struct ComparedRun {
     /// Verdicts of the run, except those on missing percentiles and on interruption; empty for a
     /// search.
     pub verdicts: Vec<Verdict>,
-    /// Reason why the result differs from the plan; `None` if the run went as planned, and in
+    /// Reason why the result differs from the plan; `None` if the run went as planned, or in
     /// earlier versions.
     #[serde(default)]
     pub degraded: Option<String>,
@@ -94,8 +94,8 @@ pub struct ComparedTarget {
     /// without a knee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub knee_per_s: Option<f64>,
-    /// Reasons why the run itself is a failure: failed thresholds, failed proofs, no responses, or
-    /// silence; missing without a failure.
+    /// Reasons why the run itself is a failure: failed thresholds, failed proofs, no responses, an
+    /// end of the target, or silence; missing without a failure.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<String>,
     /// Reason why a small loss of the rate says little: many failed requests, or think time;

@@ -82,7 +82,7 @@ pub struct Estimate {
     pub value: f64,
     /// Lower end of the 95 % confidence interval; `None` with a single round.
     pub low: Option<f64>,
-    /// Upper end of the interval; `None` with a single round, and if no upper bound was shown.
+    /// Upper end of the interval; `None` with a single round, or if no upper bound was shown.
     pub high: Option<f64>,
 }
 

@@ -22,12 +22,13 @@ pub fn document_schema<T: JsonSchema>(format: &str) -> Value {
     schema
 }
 
-/// Turns the comment of a field into a description for readers of JSON, in one line. Removes default
-/// values: this version writes all fields.
+/// Turns the first paragraph of a comment into a description for readers of JSON, in one line; what follows
+/// is for a page. Removes default values, which only say how documents of earlier versions are read.
 fn describe(schema: &mut Schema) {
     schema.remove("default");
     if let Some(Value::String(text)) = schema.get_mut("description") {
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let first = text.split("\n\n").next().unwrap_or_default();
+        let words: Vec<&str> = first.split_whitespace().collect();
         *text = words.join(" ").replace("`None`", "`null`");
     }
     transform_subschemas(&mut describe, schema);
@@ -39,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_schema_names_its_document_and_describes_each_field() {
+    fn a_schema_names_its_document_and_says_when_a_field_is_null() {
         let schema = document_schema::<RunRecord>(RunRecord::SCHEMA);
         assert_eq!(schema["properties"]["schema"]["const"], "loadgen.run/1");
         let precision = &schema["properties"]["precision"]["description"];

@@ -38,7 +38,7 @@ pub struct TargetRecord {
     pub steps: Vec<Summary>,
     /// Results of the hold in all rounds, all steps together, under the name `all`.
     pub total: Summary,
-    /// Results of the probe beside the load; `None` without a probe, and in earlier versions.
+    /// Results of the probe beside the load; `None` without a probe, or in earlier versions.
     #[serde(default)]
     pub probe: Option<ProbeRecord>,
     /// Results of the hold in all rounds, by group of steps; empty in documents of earlier
@@ -60,7 +60,7 @@ pub struct TargetRecord {
     #[serde(default)]
     pub latency_histograms: BTreeMap<String, Distribution>,
     /// Estimate of the latencies of requests that arrive at the rate of the closed model but wait
-    /// for no other request; `None` in the open model, under a load that changed, and without an
+    /// for no other request; `None` in the open model, under a load that changed, or without an
     /// expected response.
     pub uncoordinated_us: Option<LatencySummary>,
     /// Latencies over rounds, all steps together.
@@ -127,7 +127,7 @@ pub struct ServerRecord {
     pub language: String,
     /// Server worker processes, of each replica.
     pub workers: u32,
-    /// Replicas behind the load balancer; `None` without a load balancer, and in earlier versions.
+    /// Replicas behind the load balancer; `None` without a load balancer, or in earlier versions.
     #[serde(default)]
     pub replicas: Option<u32>,
     /// Versions of the packages, and of the programs that the target requires, by package; at a ref
@@ -135,7 +135,7 @@ pub struct ServerRecord {
     pub packages: BTreeMap<String, String>,
     /// Other differences from the other targets.
     pub differs: Vec<String>,
-    /// Commit of a target that the command line names with a ref; `None` without a ref, and in
+    /// Commit of a target that the command line names with a ref; `None` without a ref, or in
     /// earlier versions.
     #[serde(default)]
     pub git: Option<GitRecord>,

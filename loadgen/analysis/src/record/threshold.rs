@@ -17,7 +17,7 @@ pub struct ThresholdRecord {
     pub measured: Option<f64>,
     /// Whether the threshold held.
     pub passed: bool,
-    /// Reason of the failure; `None` if the threshold held, and in earlier versions.
+    /// Reason of the failure; `None` if the threshold held, or in earlier versions.
     #[serde(default)]
     pub failed_by: Option<FailedBy>,
     /// Second value that an upper bound is compared with: the measured value if requests without a

@@ -477,7 +477,7 @@ pub enum VerdictKind {
     ///   above the number of the target's CPUs, or, where no CPUs are reserved, of the machine's cores.
     /// - **Remedy:** Use a machine with more cores, or fewer server workers.
     FewCores,
-    /// The data of PostgreSQL was in memory.
+    /// PostgreSQL's data was in memory.
     ///
     /// PostgreSQL's data was in memory, where `fsync` costs nothing, so commits did not wait for a disk.
     ///

@@ -22,8 +22,8 @@ const CONTENTS: [&str; 5] = [JSON.name(), TEXT.name(), FORM.name(), MULTIPART.na
 pub(super) const OF_REQUESTS: [&str; 6] =
     [TEXT.name(), FORM.name(), MULTIPART.name(), FILE.name(), CONTENT_TYPE.name(), REPEAT.name()];
 
-/// Default of a key of which the first such key says it.
-const ONE: &str = "as for `json`";
+/// What the first of several keys says for all.
+const AS_FOR_JSON: &str = "as for `json`";
 
 keys! {
     /// body of the request
@@ -31,15 +31,15 @@ keys! {
 
     /// JSON body; its strings are templates
     pub(super) const JSON: Key<Custom> = key("json", keys::JSON)
-        .otherwise("exactly one of `json`, `text`, `form`, `multipart` and `file` is required");
+        .needed("exactly one of `json`, `text`, `form`, `multipart` and `file` is required");
     /// body that is sent unchanged
-    const TEXT: Key<Custom> = key("text", TEMPLATE).otherwise(ONE);
+    const TEXT: Key<Custom> = key("text", TEMPLATE).needed(AS_FOR_JSON);
     /// names and values of a [form](#query-and-form)
-    const FORM: Key<Custom> = key("form", custom("table", pairs::schema)).otherwise(ONE);
+    const FORM: Key<Custom> = key("form", custom("table", pairs::schema)).needed(AS_FOR_JSON);
     /// fields of a [multipart form](#files-and-multipart-forms), which may be files
-    const MULTIPART: Key<Custom> = key("multipart", custom("table", multipart::schema)).otherwise(ONE);
+    const MULTIPART: Key<Custom> = key("multipart", custom("table", multipart::schema)).needed(AS_FOR_JSON);
     /// [file](#files-and-multipart-forms) of at most 16 MiB that is sent unchanged
-    const FILE: Key<Custom> = key("file", PATH).otherwise(ONE);
+    const FILE: Key<Custom> = key("file", PATH).needed(AS_FOR_JSON);
     /// media type; not with `multipart`, whose media type names a boundary
     const CONTENT_TYPE: Key<Custom> = key("content_type", media_type::KIND)
         .otherwise(
@@ -136,7 +136,7 @@ fn read_json(
 ) -> Option<Template> {
     let json = json::read_template(value, faults);
     let Some(repeat) = repeat else { return json };
-    let count = repeat.integer(1..=MOST_REPETITIONS, faults)?;
+    let count = REPEAT.value(&repeat, faults)?;
     let mut array = Template::literal("[");
     array.append(json?.repeated(u32::try_from(count).ok()?, ","));
     array.push(Piece::Literal("]".to_owned()));

@@ -31,12 +31,12 @@ keys! {
     /// that is called `*`
     const JSON: Key<Custom> =
         key("json", matching("JSON pointer", schema::POINTER))
-        .otherwise("exactly one of `json`, `header` and `regex` is required");
+        .needed("exactly one of `json`, `header` and `regex` is required");
     /// value of the first header with this name
-    const HEADER: Key<Text> = key("header", Text).otherwise("as for `json`");
+    const HEADER: Key<Text> = key("header", Text).needed("as for `json`");
     /// match of a [regular expression](https://docs.rs/regex/latest/regex/#syntax) in the body's text: its
     /// first group, or the whole match if the expression has no group
-    const REGEX: Key<Text> = key("regex", Text).otherwise("as for `json`");
+    const REGEX: Key<Text> = key("regex", Text).needed("as for `json`");
     /// whether a response may lack the value. The user then has no such value
     const OPTIONAL: Defaulted<Boolean> = key("optional", Boolean).or("false");
     /// which of several matches of `regex`, or of a pointer with `*`, counts

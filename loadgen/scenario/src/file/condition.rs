@@ -37,7 +37,7 @@ keys! {
     pub(super) const REGEX: Key<Custom> = key("regex", custom("regular expression", || schema::of("string")));
     /// JSON pointers into the body, each with the value that it must find
     pub(super) const JSON: Key<Custom> =
-        key("json", custom("table", || at_pointer(schema::any("Expected value."))));
+        key("json", custom("table", || at_pointer(schema::any().with("description", "Expected value."))));
     /// JSON pointers, each with the type of the value that it must find: `"array"`, `"boolean"`, `"null"`,
     /// `"number"`, `"object"` or `"string"`
     pub(super) const JSON_TYPE: Key<Custom> =
@@ -51,6 +51,7 @@ keys! {
         key("headers", custom("table", headers_schema));
 }
 
+// The table of a part of a header, or of an end marker: each reader gives it a name of its own.
 keys! {
     /// a part of the text
     pub(super) const PATTERN: Keys = table("a part of a text");
@@ -60,14 +61,13 @@ keys! {
 }
 
 fn headers_schema() -> Schema {
-    let present = schema::any("Any value.").with("const", true);
+    let present = schema::any().with("description", "Any value.").with("const", true);
     let forms = [schema::text("The whole value."), PATTERN.schema(), present];
-    schema::named("", schema::one_of(forms)).with("propertyNames", headers::names())
+    schema::named(schema::one_of(forms)).with("propertyNames", headers::names())
 }
 
 fn at_pointer(value: Schema) -> Schema {
-    schema::named("", value)
-        .with("propertyNames", serde_json::json!({ "pattern": schema::POINTER }))
+    schema::named(value).with("propertyNames", serde_json::json!({ "pattern": schema::POINTER }))
 }
 
 /// Returns the schema of a size, or of a range of sizes.

@@ -55,19 +55,19 @@ keys! {
 fn status_schema() -> Schema {
     let status = || schema::integer(100..=599, "A status, such as 200.");
     let class = || schema::choice(&CLASSES, "All statuses of a class, such as \"2xx\".");
-    let several = schema::array("Several statuses.", schema::one_of([status(), class()]));
+    let several = schema::array(schema::one_of([status(), class()]));
     schema::one_of([status(), class(), several.with("minItems", 1)])
 }
 
 fn grpc_status_schema() -> Schema {
     let status = || schema::choice(&GrpcStatus::NAMED, "A status of gRPC, such as \"OK\".");
-    let several = schema::array("Several statuses.", status()).with("minItems", 1);
+    let several = schema::array(status()).with("minItems", 1);
     schema::one_of([status(), several])
 }
 
 /// Returns the schema of the counters of a step.
 pub(super) fn counters_schema() -> Schema {
-    schema::named("", schema::pointer("JSON pointer, such as \"/inserted\"."))
+    schema::named(schema::pointer("JSON pointer, such as \"/inserted\"."))
 }
 
 const STATUSES: &str = "a status such as 200, a class such as \"2xx\", or an array of these";

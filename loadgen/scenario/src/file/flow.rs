@@ -166,9 +166,9 @@ keys! {
     const NAME: Key<Custom> = key("name", not_blank("unique string of one line")).required();
     /// relative frequency of the flow
     const WEIGHT: Defaulted<Integer> = key("weight", integer(1, MOST_WEIGHT)).or("1");
-    /// steps of an iteration, each in a table `[[flow.step]]` with the keys of [`[[step]]`](#step)
+    /// steps of an iteration, at least one, each in a table `[[flow.step]]` with the keys of [`[[step]]`](#step)
     const STEP: Key<Custom> =
-        key("step", custom("array of tables", || schema::array("", step::OF_FLOW.schema()).with("minItems", 1)))
+        key("step", custom("array of tables", || schema::array(step::OF_FLOW.schema()).with("minItems", 1)))
         .required();
 }
 

@@ -35,7 +35,7 @@ keys! {
 }
 
 fn paths() -> Schema {
-    let several = schema::array("Several paths.", schema::name("A path.")).with("minItems", 1);
+    let several = schema::array(schema::name("A path.")).with("minItems", 1);
     schema::one_of([schema::name("A path."), several])
 }
 

@@ -25,7 +25,7 @@ pub(super) fn names() -> serde_json::Value {
 /// Returns the schema of the headers of a step.
 pub(super) fn schema() -> Schema {
     let value = schema::text("Value of the header, a template.");
-    schema::named("", value).with("propertyNames", names())
+    schema::named(value).with("propertyNames", names())
 }
 
 pub(super) fn read(

@@ -54,7 +54,7 @@ keys! {
     /// `http://` or `https://` proxy of host and port, without placeholders, such as `"http://10.0.0.1:3128"`
     const PROXY: Key<Custom> =
         key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"));
-    /// whether all requests of a user share a connection, or each request opens one
+    /// whether all requests of a user share a connection (`keep-alive`), or each request opens one (`per-request`)
     const CONNECTION: Defaulted<Choice<Reuse>> = key("connection", Choice(&REUSE)).or("\"keep-alive\"");
     /// whether a request that the server [never
     /// processed](../explanation/counting.md#requests-that-are-sent-again) is sent again
@@ -70,7 +70,7 @@ keys! {
     const AUTH: Key<Custom> = key("auth", custom("table", || auth::KEYS.schema()));
 }
 
-/// Says which keys a transport, and which keys a shared connection does not have.
+/// Says which keys do not go together with a transport, or with shared connections.
 fn rules(table: Schema) -> Schema {
     let without_reqwest = [
         ("redirects", json!({ "const": 0 })),

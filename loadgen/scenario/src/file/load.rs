@@ -18,7 +18,7 @@ use crate::overrides::{
 };
 
 /// Users of a file that names none, as in k6.
-const USERS_ALONE: u32 = 1;
+const DEFAULT_USERS: u32 = 1;
 
 /// Load models that a file can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,8 @@ enum Kind {
 
 const KINDS: [(&str, Kind); 2] = [("closed", Kind::Closed), ("open", Kind::Open)];
 
-const WAYS: [(&str, Arrivals); 2] = [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
+const ARRIVAL_NAMES: [(&str, Arrivals); 2] =
+    [("even", Arrivals::Even), ("poisson", Arrivals::Poisson)];
 
 impl Kind {
     /// Returns the key that sets the load at the end of a stage in this model.
@@ -53,9 +54,9 @@ keys! {
         .otherwise("`1`, as in k6; `1000` in the open model");
     /// open model: requests per second of the whole test
     const RATE: Key<Number> = key("rate", number(LEAST_RATE, MOST_RATE))
-        .otherwise("required in the open model without `stages`");
-    /// open model: requests at even intervals, or at random times
-    const ARRIVALS: Key<Choice<Arrivals>> = key("arrivals", Choice(&WAYS)).otherwise("`\"even\"`");
+        .needed("required in the open model without `stages`");
+    /// open model: requests at even intervals (`even`), or at random times (`poisson`)
+    const ARRIVALS: Key<Choice<Arrivals>> = key("arrivals", Choice(&ARRIVAL_NAMES)).otherwise("`\"even\"`");
     /// time over which the users start, one after another, or the rate rises
     const RAMP_UP: Defaulted<Time> = key("ramp_up", Time::ANY).or("\"0s\"");
     /// time for which the load is held after the ramp-up, such as `"1m30s"`
@@ -66,12 +67,11 @@ keys! {
     const ITERATIONS_PER_USER: Key<Integer> = key("iterations_per_user", integer(1, MOST_ITERATIONS));
     /// [changes of the load](#stages) from zero on, one after another, instead of a constant load
     const STAGES: Key<Custom> =
-        key("stages", custom("array of tables", || schema::array("", STAGE.schema()).with("minItems", 1)));
+        key("stages", custom("array of tables", || schema::array(STAGE.schema()).with("minItems", 1)));
     /// [time](#think-time) that a user waits between a response and its next request: `"1s"`, `{ min = "1s",
     /// max = "3s" }` or `{ mean = "2s" }`
     const THINK_TIME: Key<Custom> = key("think_time", custom("duration or table", think_time));
-    /// longest wait for the responses to in-flight requests after an end by time:
-    /// [Counting](../explanation/counting.md)
+    /// longest [wait for the responses](../explanation/counting.md) to in-flight requests after an end by time
     const DRAIN: Defaulted<Time> = key("drain", Time::ANY.at_most(LONGEST_DRAIN, "too long")).or("\"3s\"");
 }
 
@@ -139,7 +139,7 @@ fn read_kind(kind: Kind, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Opti
     let (model, unset) = match kind {
         Kind::Closed => {
             refuse_rate(table, faults);
-            (Some(Model::Closed), most.map_or(USERS_ALONE, |most| most as u32))
+            (Some(Model::Closed), most.map_or(DEFAULT_USERS, |most| most as u32))
         }
         Kind::Open => {
             let open = read_open(most, stages.is_some(), table, place, faults);
@@ -175,6 +175,7 @@ keys! {
     const MAX: Key<Time> = key("max", Time::ANY).required();
 }
 
+// Opened as the other form: the keys tell which it is.
 keys! {
     /// exponentially distributed times
     const EXPONENTIAL: Keys = table("`think_time`");
@@ -198,9 +199,13 @@ pub(super) fn read_think_time(value: &Value<'_>, faults: &mut Faults<'_>) -> Opt
     let times = [MIN, MAX, MEAN].map(|key| key.read(&mut table, faults));
     table.finish(faults);
     let [min, max, mean] = times;
-    match (min?, max?, mean?) {
-        (None, None, Some(mean)) => Some(ThinkTime::Exponential { mean }),
-        (Some(min), Some(max), None) => {
+    // `Some(None)` is an absent time, `None` one with a fault.
+    match [min, max, mean] {
+        [Some(None), Some(None), mean @ (None | Some(Some(_)))] => {
+            Some(ThinkTime::Exponential { mean: mean?? })
+        }
+        [min @ (None | Some(Some(_))), max @ (None | Some(Some(_))), Some(None)] => {
+            let (min, max) = (min??, max??);
             if min > max {
                 return value.fault("`min` is longer than `max`", "an empty range", "", faults);
             }
@@ -225,7 +230,7 @@ fn read_open(
     let arrivals = ARRIVALS.read(table, faults);
     let rate = match (RATE.take(table), in_stages) {
         (_, true) => most,
-        (Some(rate), false) => rate.number(LEAST_RATE..=MOST_RATE, faults),
+        (Some(rate), false) => RATE.value(&rate, faults),
         (None, false) => {
             let fault = Fault::new("the open model needs a `rate`, or `stages`").at(place, "here");
             faults.add(fault.help("add the requests per second of the whole test: rate = 500"));
@@ -274,24 +279,11 @@ fn read_end<'a>(
     table: &mut Table<'a>,
     faults: &mut Faults<'_>,
 ) -> (Option<Value<'a>>, Option<Until>) {
-    let ends = [DURATION.name(), ITERATIONS.name(), ITERATIONS_PER_USER.name()];
-    let ends: Vec<Value<'a>> = ends.into_iter().filter_map(|key| table.peek(key)).collect();
-    let duration = DURATION.read(table, faults).map(Until::Duration);
-    let iterations = ITERATIONS.read(table, faults);
-    let each = ITERATIONS_PER_USER.read(table, faults);
-    match ends.as_slice() {
-        [] => (None, duration),
-        [end] if end.key == DURATION.name() => (Some(end.clone()), duration),
-        [end] if end.key == ITERATIONS.name() => {
-            (Some(end.clone()), iterations.flatten().map(Until::Iterations))
-        }
-        [end] if kind == Kind::Open => {
-            let message = "`iterations_per_user` belongs to the closed model";
-            let help = "in the open model any idle user sends the next request: write `iterations`, \
-                        the number for all users together";
-            (None, end.fault(message, "in the open model", help, faults))
-        }
-        [end] => (Some(end.clone()), each.flatten().map(Until::IterationsPerUser)),
+    let ends = table.take_any([DURATION.name(), ITERATIONS.name(), ITERATIONS_PER_USER.name()]);
+    let until: Vec<Option<Until>> = ends.iter().map(|end| read_until(kind, end, faults)).collect();
+    match until.as_slice() {
+        [] => (None, DURATION.default().map(Until::Duration)),
+        [until] => (ends.into_iter().next(), until.clone()),
         _ => {
             let fault = Fault::new(
                 "only one of `duration`, `iterations` and `iterations_per_user` can end a test",
@@ -304,15 +296,30 @@ fn read_end<'a>(
     }
 }
 
+fn read_until(kind: Kind, end: &Value<'_>, faults: &mut Faults<'_>) -> Option<Until> {
+    match (end.key, kind) {
+        ("duration", _) => DURATION.value(end, faults).map(Until::Duration),
+        ("iterations", _) => ITERATIONS.value(end, faults).map(Until::Iterations),
+        (_, Kind::Closed) => ITERATIONS_PER_USER.value(end, faults).map(Until::IterationsPerUser),
+        (_, Kind::Open) => {
+            let message = "`iterations_per_user` belongs to the closed model";
+            let help = "in the open model any idle user sends the next request: write `iterations`, \
+                        the number for all users together";
+            end.fault(message, "in the open model", help, faults)
+        }
+    }
+}
+
 keys! {
     /// a linear change of the load
-    pub(super) const STAGE: Keys = table("a stage").with(|table| table.requires_one_of(&[TO_USERS.name(), TO_RATE.name()]));
+    pub(super) const STAGE: Keys = table("a stage")
+        .with(|table| table.requires_one_of(&[TO_USERS.name(), TO_RATE.name()]));
 
     /// users at the end of the stage
     const TO_USERS: Key<Integer> = key("users", integer(0, MOST_USERS as u64))
-        .otherwise("required in the closed model");
+        .needed("required in the closed model");
     /// requests per second at the end of the stage
-    const TO_RATE: Key<Number> = key("rate", number(0.0, MOST_RATE)).otherwise("required in the open model");
+    const TO_RATE: Key<Number> = key("rate", number(0.0, MOST_RATE)).needed("required in the open model");
     /// duration of the stage; `"0s"` for a jump
     const OVER: Key<Time> = key("over", Time::ANY).required();
 }

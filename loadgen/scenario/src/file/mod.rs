@@ -54,8 +54,8 @@ use super::environment::Environment;
 use super::error::Fault;
 use super::model::Scenario;
 
-/// Tables of a scenario file, in the order of the reference.
-const TABLES: [&Keys; 18] = [
+/// Tables that the reference shows, in its order.
+const TABLES: [&Keys; 17] = [
     &KEYS,
     &load::KEYS,
     &load::STAGE,
@@ -73,8 +73,12 @@ const TABLES: [&Keys; 18] = [
     &flow::KEYS,
     &rows::KEYS,
     &proof::KEYS,
-    &auth::KEYS,
 ];
+
+/// Returns the names of all tables that the reference shows.
+pub(super) fn tables() -> impl Iterator<Item = &'static str> {
+    TABLES.iter().map(|table| table.name)
+}
 
 /// Returns the rows of the table called `name` in the reference: keys, type, default, meaning.
 pub(super) fn reference(name: &str) -> Option<Vec<[String; 4]>> {

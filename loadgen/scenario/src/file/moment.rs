@@ -29,14 +29,14 @@ keys! {
 
     /// the step is sent if the user has such a value
     const PRESENT: Key<Custom> = key("present", not_blank("name of a [captured value](#capture)"))
-        .otherwise("exactly one of `present`, `absent` and `equal` is required");
+        .needed("exactly one of `present`, `absent` and `equal` is required");
     /// the step is sent if the user has no such value
     const ABSENT: Key<Custom> = key("absent", not_blank("name of a captured value"))
-        .otherwise("as for `present`");
+        .needed("as for `present`");
     /// the step is sent if each of these captured values, or columns of [rows](#rowsname), is this text
     const EQUAL: Key<Custom> =
         key("equal", custom("table of names and texts", equal_schema))
-        .otherwise("as for `present`");
+        .needed("as for `present`");
 }
 
 keys! {
@@ -50,7 +50,7 @@ keys! {
 }
 
 fn equal_schema() -> Schema {
-    schema::named("", schema::text("The text.")).with("minProperties", 1)
+    schema::named(schema::text("The text.")).with("minProperties", 1)
 }
 
 fn schema() -> Schema {

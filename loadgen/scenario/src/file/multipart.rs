@@ -25,11 +25,11 @@ keys! {
 
     /// file of at most 16 MiB whose content is sent
     const FILE: Key<Custom> = key("file", PATH)
-        .otherwise("exactly one of `file`, `text` and `json` is required");
+        .needed("exactly one of `file`, `text` and `json` is required");
     /// text that is sent unchanged
-    const TEXT: Key<Custom> = key("text", TEMPLATE).otherwise("as for `file`");
+    const TEXT: Key<Custom> = key("text", TEMPLATE).needed("as for `file`");
     /// JSON; its strings are templates
-    const JSON: Key<Custom> = key("json", keys::JSON).otherwise("as for `file`");
+    const JSON: Key<Custom> = key("json", keys::JSON).needed("as for `file`");
     /// name of the file in the form
     const FILE_NAME: Key<Custom> = key("filename", TEMPLATE)
         .otherwise("the name of `file`; none with `text` and `json`");
@@ -46,8 +46,10 @@ pub(super) fn schema() -> Schema {
     let scalar = || serde_json::json!({ "type": ["string", "number", "boolean"] });
     let several = serde_json::json!({ "type": "array", "items": { "oneOf": [scalar(), Json::from(KEYS.schema())] } });
     let forms = vec![scalar(), KEYS.schema().into(), several];
-    let value = any("Value, a template; a file; or an array of these.").with("oneOf", forms);
-    named("", value).with("minProperties", 1)
+    let value = any()
+        .with("description", "Value, a template; a file; or an array of these.")
+        .with("oneOf", forms);
+    named(value).with("minProperties", 1)
 }
 
 const FIELD: &str = "a string, a number, true or false, a table such as { file = \"photo.jpg\" }, or \

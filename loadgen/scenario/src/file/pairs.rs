@@ -12,7 +12,11 @@ use crate::template::{Piece, Template};
 pub(super) fn schema() -> Schema {
     let scalar = serde_json::json!({ "type": ["string", "number", "boolean"] });
     let several = serde_json::json!({ "type": "array", "items": scalar });
-    named("", any("Value, a template, or an array of values.").with("oneOf", vec![scalar, several]))
+    named(
+        any()
+            .with("description", "Value, a template, or an array of values.")
+            .with("oneOf", vec![scalar, several]),
+    )
 }
 
 const VALUE: &str = "a string, a number, true or false, or an array of these";

@@ -21,15 +21,15 @@ keys! {
 
     /// SQL query that returns one row with one integer
     const POSTGRES: Key<Custom> = key("postgres", not_blank("string"))
-        .otherwise("this key or `redis` is required");
+        .needed("this key or `redis` is required");
     /// command with white space between its words, which returns an integer, such as `"LLEN queue"`
     const REDIS: Key<Custom> = key("redis", not_blank("string"))
-        .otherwise("this key or `postgres` is required");
+        .needed("this key or `postgres` is required");
     /// the answer must equal the sum of this counter of the steps
     const COUNTER: Key<Custom> = key("counter", not_blank("string"))
-        .otherwise("this key or `value` is required");
+        .needed("this key or `value` is required");
     /// the answer must equal this number
-    const VALUE: Key<Integer> = key("value", integer(0, MOST)).otherwise("this key or `counter` is required");
+    const VALUE: Key<Integer> = key("value", integer(0, MOST)).needed("this key or `counter` is required");
 }
 
 fn rules(table: Schema) -> Schema {
@@ -98,7 +98,7 @@ fn read_expected(
     let help = "add the expected answer: counter = \"NAME\", a counter of the steps, or value = 0";
     let value = take_one(table, [COUNTER.name(), VALUE.name()], help, faults)?;
     if value.key == VALUE.name() {
-        return value.integer(0..=MOST, faults).map(ExpectedContent::Value);
+        return VALUE.value(&value, faults).map(ExpectedContent::Value);
     }
     let name = value.name(faults)?;
     if let Some(counters) = known.counters.filter(|counters| !counters.contains(&name)) {

@@ -13,7 +13,7 @@ const MOST: u64 = 100_000;
 keys! {
     /// [number of times](#conditions-and-repetitions) that an iteration sends the step, one after another
     pub(super) const KEY: Key<Custom> = key("repeat", custom("1 to 100,000, or a table", schema))
-        .otherwise("1");
+        .otherwise("`1`");
 }
 
 keys! {

@@ -16,11 +16,12 @@ const ORDERS: [(&str, Order); 3] =
 
 keys! {
     /// a CSV file. {{ NAME.COLUMN }} in a step stands for a column of the user's row
-    pub(super) const KEYS: Keys = table("[rows.NAME]");
+    pub(super) const KEYS: Keys = table("[rows]");
 
     /// UTF-8 file of at most 64 MiB, relative to the scenario file. The first line names the columns
     const FILE: Key<Custom> = key("file", PATH).required();
-    /// order of the rows: each row at most once in a round, all in turn, or any with equal probability
+    /// order of the rows: each row at most once in a round (`once`), all in turn, again and again (`cycle`), or any
+    /// with equal probability (`random`)
     const USE: Defaulted<Choice<Order>> = key("use", Choice(&ORDERS)).or("\"cycle\"");
 }
 

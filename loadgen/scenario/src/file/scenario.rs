@@ -46,24 +46,25 @@ keys! {
     /// action of a user after a failed step: begin the next iteration, or go on with the next step
     const ON_ERROR: Defaulted<Choice<OnError>> = key("on_error", Choice(&REACTIONS)).or("\"next_iteration\"");
     /// [options of HTTP](#http)
-    const HTTP: Key<Custom> = key("http", custom("table", || http::KEYS.schema()));
+    const HTTP: Key<Custom> = key("http", custom("table `[http]`", || http::KEYS.schema()));
     /// services that steps [call with gRPC](#grpc-steps)
-    const GRPC: Key<Custom> = key("grpc", custom("table", || grpc::KEYS.schema()));
+    const GRPC: Key<Custom> = key("grpc", custom("table `[grpc]`", || grpc::KEYS.schema()));
     /// [amount and duration of the load](#load)
-    const LOAD: Key<Custom> = key("load", custom("table", || load::KEYS.schema()));
+    const LOAD: Key<Custom> = key("load", custom("table `[load]`", || load::KEYS.schema()))
+        .otherwise("one user for ten seconds");
     /// CSV files with [rows for users to send](#rowsname)
-    const ROWS: Key<Custom> = key("rows", custom("tables `[rows.NAME]`", || named("", rows::KEYS.schema())));
+    const ROWS: Key<Custom> = key("rows", custom("tables `[rows.NAME]`", || named(rows::KEYS.schema())));
     const ASSIGN: Key<Choice<Assign>> = flow::ASSIGN;
     /// [requests of each user](#step), in this order: in each iteration, or once
-    const STEP: Key<Custom> = key("step", custom("array of tables", || array("", step::KEYS.schema())))
-        .otherwise("at least one, or a flow");
+    const STEP: Key<Custom> = key("step", custom("array of tables `[[step]]`", || array(step::KEYS.schema())))
+        .needed("at least one, or a flow");
     /// [journeys](#flow) among which users divide their iterations
     const FLOW: Key<Custom> =
-        key("flow", custom("array of tables", || array("", flow::KEYS.schema()).with("minItems", 1)));
+        key("flow", custom("array of tables `[[flow]]`", || array(flow::KEYS.schema()).with("minItems", 1)));
     /// [conditions](#thresholds) that the run must meet to pass
-    const THRESHOLDS: Key<Custom> = key("thresholds", custom("table", thresholds::schema));
+    const THRESHOLDS: Key<Custom> = key("thresholds", custom("table `[thresholds]`", thresholds::schema));
     /// [content](#proof) that a backend must have after each round
-    const PROOF: Key<Custom> = key("proof", custom("array of tables", || array("", proof::KEYS.schema())));
+    const PROOF: Key<Custom> = key("proof", custom("array of tables `[[proof]]`", || array(proof::KEYS.schema())));
 }
 
 fn rules(table: Schema) -> Schema {
@@ -77,7 +78,7 @@ fn backends_schema() -> Schema {
 }
 
 fn unique(item: Schema) -> Schema {
-    array("", item).with("uniqueItems", true)
+    array(item).with("uniqueItems", true)
 }
 
 /// Reads a scenario called `name`.
@@ -208,7 +209,7 @@ fn read_existing_items(
     backends: &[Backend],
     faults: &mut Faults<'_>,
 ) -> Option<u64> {
-    let number = value.integer(0..=MOST_EXISTING_ITEMS, faults)?;
+    let number = EXISTING_ITEMS.value(value, faults)?;
     if number > 0 && !backends.contains(&Backend::Postgres) {
         let message = "`existing_items` needs PostgreSQL, which is not in `backends`";
         return value.fault(message, "rows of a table", "add \"postgres\" to `backends`", faults);
@@ -224,7 +225,7 @@ fn read_existing_profiles(
     backends: &[Backend],
     faults: &mut Faults<'_>,
 ) -> Option<u64> {
-    let number = value.integer(0..=MOST_EXISTING_PROFILES, faults)?;
+    let number = EXISTING_PROFILES.value(value, faults)?;
     if number > 0 && backends.is_empty() {
         let message = "`existing_profiles` needs a backend, but there are no `backends`";
         let help = "add `backends = [\"postgres\"]` or `backends = [\"redis\"]`";

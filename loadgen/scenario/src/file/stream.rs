@@ -39,7 +39,7 @@ fn end_schema() -> Schema {
 
 /// Returns the schema of `stream`.
 pub(super) fn schema() -> Schema {
-    let any = schema::any("At least one event.").with("const", true);
+    let any = schema::any().with("description", "At least one event.").with("const", true);
     schema::one_of([any, KEYS.schema()])
 }
 

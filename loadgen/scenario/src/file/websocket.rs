@@ -17,28 +17,29 @@ use crate::nearest::list;
 use crate::template::Template;
 
 /// Keys of the steps of a WebSocket, in the order in which they are used.
-pub(super) const KEYS: [&str; 4] = [OPEN.name(), SEND.name(), RECEIVE.name(), CLOSE.name()];
+pub(super) const STEPS: [&str; 4] = [OPEN.name(), SEND.name(), RECEIVE.name(), CLOSE.name()];
 
 keys! {
     /// opens the user's [WebSocket](#websocket-steps), with a GET request to this path and query
     pub(super) const OPEN: Key<Custom> =
         key("websocket", REQUEST_PATH)
-        .otherwise("instead of the above");
-    /// sends a message over the user's WebSocket, and waits for one of the server
+        .needed("instead of the above");
+    /// sends a message over the user's WebSocket, and waits for one of the server unless `reply = false`
     pub(super) const SEND: Key<Custom> = key("send", custom("table", || MESSAGE.schema()))
-        .otherwise("instead of the above");
+        .needed("instead of the above");
     /// waits for a message over the user's WebSocket
     pub(super) const RECEIVE: Key<Custom> =
         key("receive", TRUE)
-        .otherwise("instead of the above");
+        .needed("instead of the above");
     /// closes the user's WebSocket
     pub(super) const CLOSE: Key<Custom> =
         key("close", TRUE)
-        .otherwise("instead of the above");
+        .needed("instead of the above");
     /// with `websocket`: [subprotocol](#websocket-steps) that is offered, such as `"graphql-transport-ws"`
     pub(super) const SUBPROTOCOL: Key<Custom> =
         key("subprotocol", matching("token", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"));
 }
+
 /// Keys of the content of a message, of which a message has exactly one.
 const CONTENTS: [&str; 3] = [TEXT.name(), JSON.name(), FILE.name()];
 
@@ -48,11 +49,11 @@ keys! {
 
     /// text message
     const TEXT: Key<Custom> = key("text", TEMPLATE)
-        .otherwise("exactly one of `text`, `json` and `file` is required");
+        .needed("exactly one of `text`, `json` and `file` is required");
     /// JSON in a text message; its strings are templates
-    const JSON: Key<Custom> = key("json", keys::JSON).otherwise("as for `text`");
+    const JSON: Key<Custom> = key("json", keys::JSON).needed("as for `text`");
     /// content of a file of at most 16 MiB, as a binary message
-    const FILE: Key<Custom> = key("file", PATH).otherwise("as for `text`");
+    const FILE: Key<Custom> = key("file", PATH).needed("as for `text`");
     /// whether the step waits for a message; with `false` it ends when the message is sent
     const REPLY: Defaulted<Boolean> = key("reply", Boolean).or("true");
 }

@@ -72,7 +72,7 @@ impl ExperimentFile {
     /// Returns whether the text is that of an experiment rather than of a scenario: whether the text has
     /// groups.
     #[must_use]
-    pub fn is_in(text: &str) -> bool {
+    pub fn has_groups(text: &str) -> bool {
         let (tree, _) = DeTable::parse_recoverable(text);
         tree.get_ref().contains_key("group")
     }

@@ -14,6 +14,10 @@ pub(in crate::file) trait Form: Copy + Sync {
     fn schema(&self) -> Schema;
     /// Returns the words for the values in the reference, in Markdown.
     fn words(&self) -> String;
+    /// Returns what the words say and the schema does not.
+    fn hint(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A form of values that are read without knowledge of other keys.
@@ -200,6 +204,10 @@ impl Form for Time {
         let most = self.most.map(|(most, _)| format!(", at most `\"{}\"`", format_duration(most)));
         format!("duration{above}{}", most.unwrap_or_default())
     }
+
+    fn hint(&self) -> Option<String> {
+        self.most.map(|_| self.words())
+    }
 }
 
 impl Kind for Time {
@@ -262,7 +270,7 @@ pub(in crate::file) const TEMPLATE: Custom = custom("template", || schema::of("s
 
 /// A value to send as JSON, whose strings are templates.
 pub(in crate::file) const JSON: Custom = custom("any TOML value except dates and times", || {
-    schema::any("").with("additionalProperties", true)
+    schema::any().with("additionalProperties", true)
 });
 
 /// `true`, for a key that has no other value.
@@ -279,5 +287,11 @@ impl Form for Custom {
 
     fn words(&self) -> String {
         self.words.to_owned()
+    }
+
+    fn hint(&self) -> Option<String> {
+        let types = ["string", "table", "array of tables", "`true`"];
+        let is_type = types.iter().any(|word| self.words.starts_with(word));
+        (!is_type).then(|| self.words())
     }
 }

@@ -59,6 +59,8 @@ pub(super) struct Key<F: 'static> {
     about: &'static str,
     /// What applies without the key, in Markdown; empty for nothing.
     otherwise: &'static str,
+    /// Other keys without which the table needs this one, in Markdown; empty for none.
+    needed: &'static str,
     is_required: bool,
 }
 
@@ -71,7 +73,7 @@ pub(super) struct Defaulted<F: 'static> {
 
 /// Begins to declare a key, whose doc comment says what it means.
 pub(super) const fn key<F: Copy>(name: &'static str, form: F) -> Key<F> {
-    Key { name, form, about: "", otherwise: "", is_required: false }
+    Key { name, form, about: "", otherwise: "", needed: "", is_required: false }
 }
 
 impl<F: Copy> Key<F> {
@@ -91,6 +93,11 @@ impl<F: Copy> Key<F> {
     /// Says what applies without the key, in Markdown.
     pub(super) const fn otherwise(self, otherwise: &'static str) -> Self {
         Self { otherwise, ..self }
+    }
+
+    /// Says when the table has a fault without the key, in Markdown. The reader adds the fault.
+    pub(super) const fn needed(self, needed: &'static str) -> Self {
+        Self { needed, ..self }
     }
 
     /// Says that the table has a fault without the key. The reader adds the fault.
@@ -136,9 +143,14 @@ impl<K: Kind> Key<K> {
         faults: &mut Faults<'_>,
     ) -> Option<Option<K::Read>> {
         match self.take(table) {
-            Some(value) => self.form.read(&value, faults).map(Some),
+            Some(value) => self.value(&value, faults).map(Some),
             None => Some(None),
         }
+    }
+
+    /// Reads a value that was taken; `None` for a fault.
+    pub(super) fn value(&self, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<K::Read> {
+        self.form.read(value, faults)
     }
 }
 
@@ -146,9 +158,14 @@ impl<K: Kind> Defaulted<K> {
     /// Takes the key and reads its value, or the default; `None` for a value with a fault.
     pub(super) fn read(&self, table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<K::Read> {
         match self.key.take(table) {
-            Some(value) => self.key.form.read(&value, faults),
+            Some(value) => self.value(&value, faults),
             None => self.default(),
         }
+    }
+
+    /// Reads a value that was taken; `None` for a fault.
+    pub(super) fn value(&self, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<K::Read> {
+        self.key.value(value, faults)
     }
 
     /// Returns the value of a file without the key.
@@ -179,16 +196,24 @@ impl<F: Form> Declared for Key<F> {
     }
 
     fn schema(&self) -> Schema {
-        self.form.schema().with("description", sentence(self.about))
+        self.form.schema().about(|| {
+            let hint = self.form.hint().map(|words| format!(" Value: {}", sentence(&words)));
+            let otherwise = match self.otherwise {
+                "" => String::new(),
+                otherwise => format!(" Default: {}.", without_links(otherwise)),
+            };
+            format!("{}{}{otherwise}", sentence(self.about), hint.unwrap_or_default())
+        })
     }
 
     fn row(&self) -> [String; 3] {
-        let otherwise = match self.otherwise {
-            "" if self.is_required => "required",
-            "" => "none",
-            otherwise => otherwise,
+        let default = match (self.otherwise, self.needed) {
+            ("", "") if self.is_required => "required",
+            ("", "") => "none",
+            ("", needed) => needed,
+            (otherwise, _) => otherwise,
         };
-        [self.form.words(), otherwise.to_owned(), self.about.trim_start().to_owned()]
+        [self.form.words(), default.to_owned(), self.about.trim_start().to_owned()]
     }
 }
 
@@ -292,19 +317,38 @@ impl Keys {
 }
 
 /// Makes a sentence without links of a part of a sentence in Markdown.
-pub(super) fn sentence(part: &str) -> String {
+fn sentence(part: &str) -> String {
+    let text = without_links(part);
+    let mut letters = text.trim_start().chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    let end = if text.ends_with('.') { "" } else { "." };
+    format!("{}{}{end}", first.unwrap_or_default(), letters.as_str())
+}
+
+fn without_links(markdown: &str) -> String {
     let mut text = String::new();
-    let mut rest = part;
+    let mut rest = markdown;
     while let Some((before, after)) = rest.split_once("](") {
         let (_, after) = after.split_once(')').unwrap_or_default();
-        let open = before.rfind('[').unwrap_or(before.len());
+        let open = opening(before);
         text.push_str(&before[..open]);
         text.push_str(before.get(open + 1..).unwrap_or_default());
         rest = after;
     }
     text.push_str(rest);
-    let mut letters = text.trim_start().chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    let end = if text.ends_with('.') { "" } else { "." };
-    format!("{}{}{end}", first.unwrap_or_default(), letters.as_str())
+    text
+}
+
+/// Returns the position of the bracket that the end of `text` closes; the end if there is none.
+fn opening(text: &str) -> usize {
+    let mut depth = 1;
+    let opens = |(_, letter): &(usize, char)| {
+        depth += match letter {
+            ']' => 1,
+            '[' => -1,
+            _ => 0,
+        };
+        depth == 0
+    };
+    text.char_indices().rev().find(opens).map_or(text.len(), |(at, _)| at)
 }

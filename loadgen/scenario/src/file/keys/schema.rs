@@ -26,11 +26,16 @@ impl Schema {
         self.with("default", default)
     }
 
-    /// Replaces the schema of a key of a table. The key keeps its description.
+    /// Sets the description, unless the schema has one.
+    pub(in crate::file) fn about(mut self, about: impl FnOnce() -> String) -> Self {
+        self.0.entry("description").or_insert_with(|| about().into());
+        self
+    }
+
+    /// Replaces the schema of a key of a table.
     pub(in crate::file) fn narrowed(mut self, key: &str, schema: Self) -> Self {
         if let Some(keys) = self.0.get_mut("properties") {
-            let about = keys[key]["description"].take();
-            keys[key] = schema.with("description", about).into();
+            keys[key] = schema.into();
         }
         self
     }
@@ -82,9 +87,9 @@ pub(in crate::file) fn of(kind: &str) -> Schema {
     Schema(Map::new()).with("type", kind)
 }
 
-/// Returns the schema of any TOML value; `about` describes the value to authors.
-pub(in crate::file) fn any(about: &str) -> Schema {
-    Schema(Map::new()).with("description", about)
+/// Returns the schema of any TOML value.
+pub(in crate::file) fn any() -> Schema {
+    Schema(Map::new())
 }
 
 /// Returns the schema of a string; `about` describes the value to authors.
@@ -153,11 +158,11 @@ pub(in crate::file) fn closed(about: &str, keys: Map<String, Value>) -> Schema {
 
 /// Returns the schema of a table in which the author of the file chooses the keys. `value` is the
 /// schema of each value.
-pub(in crate::file) fn named(about: &str, value: Schema) -> Schema {
-    of("object").with("description", about).with("additionalProperties", value)
+pub(in crate::file) fn named(value: Schema) -> Schema {
+    of("object").with("additionalProperties", value)
 }
 
 /// Returns the schema of an array of items with the schema `item`.
-pub(in crate::file) fn array(about: &str, item: Schema) -> Schema {
-    of("array").with("description", about).with("items", item)
+pub(in crate::file) fn array(item: Schema) -> Schema {
+    of("array").with("items", item)
 }

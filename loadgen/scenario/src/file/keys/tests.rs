@@ -1,6 +1,7 @@
 //! Compares the declared defaults with the meaning of files without the keys, and durations with their schema.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use proptest::prelude::*;
 use regex::Regex;
@@ -8,17 +9,59 @@ use serde_json::Value;
 
 use super::schema::DURATION;
 use super::sentence;
-use crate::file::schema;
+use crate::file::{TABLES, read, schema};
 use crate::{Scenario, parse, parse_duration};
 
 /// Place of the schema of steps in flows.
 const STEP_OF_A_FLOW: &str = "/properties/flow/items/properties/step/items";
+
+/// Files of which each has a table, by its name; `?` stands for one of the table's keys and its value.
+const FILES: [(&str, &str); 18] = [
+    ("a scenario", "?"),
+    ("[load]", "[load]\n?"),
+    ("a stage", "load = { stages = [{ ? }] }"),
+    ("a stage", "load = { model = 'open', stages = [{ ? }] }"),
+    ("[http]", "[http]\n?"),
+    ("[http.tls]", "[http.tls]\n?"),
+    ("a [[step]]", "[[step]]\n?"),
+    ("[grpc]", "[grpc]\n?"),
+    ("`send`", "step = [{ send = { ? } }]"),
+    ("`when`", "step = [{ when = { ? } }]"),
+    ("`body`", "step = [{ body = { ? } }]"),
+    ("a field of `multipart`", "step = [{ body = { multipart = { a = { ? } } } }]"),
+    ("`expect`", "step = [{ expect = { ? } }]"),
+    ("`stream`", "step = [{ expect = { stream = { ? } } }]"),
+    ("a capture", "step = [{ capture = { a = { ? } } }]"),
+    ("a [[flow]]", "[[flow]]\n?"),
+    ("[rows]", "rows = { a = { ? } }"),
+    ("a [[proof]]", "[[proof]]\n?"),
+];
+
+#[test]
+fn a_reader_takes_each_declared_key() {
+    for table in TABLES {
+        let files: Vec<&str> =
+            FILES.iter().filter(|(name, _)| *name == table.name).map(|(_, file)| *file).collect();
+        assert!(!files.is_empty(), "no file has {}", table.name);
+        for key in table.keys.iter().map(|key| key.name()) {
+            // No key is a date, so that each has a fault, but only an unknown one has this fault.
+            let unknown = format!("`{key}` is not a key of ");
+            let takes = |file: &&&str| {
+                let text = file.replace('?', &format!("{key} = 1979-05-27"));
+                let faults = read("test", &text, Path::new(""), None).unwrap_err();
+                !faults.iter().any(|fault| fault.to_string().starts_with(&unknown))
+            };
+            assert!(files.iter().any(|file| takes(&file)), "{}: {key}", table.name);
+        }
+    }
+}
 
 #[test]
 fn a_description_is_a_sentence_without_links() {
     let sentences = [
         ("one line for people", "One line for people."),
         ("the [load](#load) of `a[0]`, [in all](../x.md)", "The load of `a[0]`, in all."),
+        ("as in [`[[step]]`](#step)", "As in `[[step]]`."),
         ("a file. It ends.", "A file. It ends."),
     ];
     for (part, whole) in sentences {

@@ -37,9 +37,10 @@ pub(super) const OTHERS: [&str; 6] =
 
 /// Declares the key of a method.
 const fn method(name: &'static str) -> Key<Custom> {
-    let about = "method of the request, with path and query, percent-encoded: begins with `/`, or with `?` or is \
-                 empty for the path of the target's URL, without a slash at its end";
-    key(name, REQUEST_PATH).about(about).otherwise("one of these or `request` is required")
+    let about = "path and query of a request with this method, percent-encoded: begins with `/`, or with `?` or is \
+                 empty for the path of the target's URL, without a slash at its end. [Placeholders](#templates) \
+                 such as `{{ uuid }}`, `{{ int 1 100 }}`, `{{ user }}` and `{{ env NAME }}` stand for values";
+    key(name, REQUEST_PATH).about(about).needed("one of these or `request` is required")
 }
 
 keys! {
@@ -59,11 +60,11 @@ keys! {
     /// any method but `CONNECT`, with path and query: `"PROPFIND /files"`
     const REQUEST: Key<Custom> =
         key("request", matching("method, a space and a template", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)"))
-        .otherwise("instead of the above");
+        .needed("instead of the above");
     /// a [gRPC call](#grpc-steps), whose message is `body = { json = { … } }`. Needs `[grpc]`
     const GRPC: Key<Custom> =
         key(grpc::KEY, matching("`package.Service/Method`", "^[^/]+/[^/]+$"))
-        .otherwise("instead of the above");
+        .needed("instead of the above");
     const OPEN: Key<Custom> = websocket::OPEN;
     const SEND: Key<Custom> = websocket::SEND;
     const RECEIVE: Key<Custom> = websocket::RECEIVE;
@@ -104,7 +105,7 @@ keys! {
     /// [values to take from each expected response](#capture) for later requests, in which `{{ NAME }}` stands
     /// for the value with this name
     pub(super) const CAPTURE: Key<Custom> =
-        key("capture", custom("table of tables", || schema::named("", capture::KEYS.schema())));
+        key("capture", custom("table of tables", || schema::named(capture::KEYS.schema())));
 }
 
 /// A step of a flow, which is never sent once.
@@ -123,7 +124,7 @@ fn rules(step: Schema) -> Schema {
         "properties": { "when": { "type": "string" } }, "required": ["when"],
         "additionalProperties": true
     });
-    let [open, send, receive, close] = websocket::KEYS;
+    let [open, send, receive, close] = websocket::STEPS;
     step.requires_one_of(&requests)
         .with("if", at_once)
         .with("then", partly(of_iterations))

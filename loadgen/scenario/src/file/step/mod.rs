@@ -143,10 +143,8 @@ fn read_rest(
     let has_status = table.peek(EXPECT.name()).is_some_and(|expect| {
         expect.node.get_ref().as_table().is_some_and(|keys| keys.contains_key("status"))
     });
-    let (expect, counters) = {
-        let (expect, counters) = (EXPECT.take(table), COUNTERS.take(table));
-        expect::read(expect, counters, method, timeout, faults)
-    };
+    let (expect, counters) = (EXPECT.take(table), COUNTERS.take(table));
+    let (expect, counters) = expect::read(expect, counters, method, timeout, faults);
     let captures = capture::read(CAPTURE.take(table), method, faults);
     let Request { action, method, mut path, message, .. } = request?;
     if let Some(query) = query {
@@ -230,7 +228,7 @@ fn read_request(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<Reques
         let help = format!(
             "add one of {}, such as get = \"/\"; or one of {}",
             list(keys),
-            list([grpc::KEY].into_iter().chain(websocket::KEYS))
+            list([grpc::KEY].into_iter().chain(websocket::STEPS))
         );
         faults.add(fault.help(help));
     }
@@ -271,7 +269,7 @@ fn read_of_socket(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request>
 }
 
 fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Request> {
-    if websocket::KEYS.contains(&value.key) {
+    if websocket::STEPS.contains(&value.key) {
         return read_of_socket(value, faults);
     }
     if value.key == grpc::KEY {

@@ -10,7 +10,7 @@ const NUMBER: &str = r"\+?[0-9._][0-9._eE+-]*";
 
 /// Regular expression for the threshold keys of each kind of metric. Except for a counter, the name
 /// of a step may precede the metric.
-const KEYS: [(&str, Metric); 6] = [
+const PATTERNS: [(&str, Metric); 6] = [
     (r"^(.*\.)?(p[0-9].*|mean|max)$", Metric::Time(Timing::Latency, Statistic::Max)),
     (r"^(.*\.)?error_rate$", Metric::ErrorRate),
     (r"^(.*\.)?rate$", Metric::Rate),
@@ -21,7 +21,7 @@ const KEYS: [(&str, Metric); 6] = [
 
 /// Returns the schema of the table.
 pub(in crate::file) fn schema() -> Schema {
-    let by_pattern = KEYS.map(|(key, metric)| (key.to_owned(), condition(&metric).into()));
+    let by_pattern = PATTERNS.map(|(key, metric)| (key.to_owned(), condition(&metric).into()));
     let offered = METRICS
         .iter()
         .filter_map(|key| Some(((*key).to_owned(), condition(&Metric::parse(key)?).into())));
