@@ -79,7 +79,10 @@ mod tests {
             }
         };
         assert!(is_full, "the queue of a listener has an end");
-        let closed = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+        // Bound, so that nobody else listens there.
+        let bound = TcpSocket::new_v4().unwrap();
+        bound.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+        let closed = bound.local_addr().unwrap();
         let open = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let open_address = open.local_addr().unwrap();
         let dialing = dial(vec![silent_address, closed, open_address], &|_, _| {});

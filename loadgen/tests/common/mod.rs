@@ -197,7 +197,12 @@ pub async fn silent(answered: usize) -> SocketAddr {
     serve(Router::new().route("/", get(answer))).await
 }
 
-/// Returns an address on loopback at which nobody listens.
+/// Returns an address on loopback at which nobody listens, and at which no other test can.
 pub fn dead_address() -> SocketAddr {
-    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    let socket = tokio::net::TcpSocket::new_v4().unwrap();
+    socket.bind(SocketAddr::from(([127, 0, 0, 1], 0))).unwrap();
+    let address = socket.local_addr().unwrap();
+    // Stays bound until the tests end.
+    std::mem::forget(socket);
+    address
 }

@@ -94,8 +94,9 @@ fn per_request_to(url: &str, step: &str) -> f64 {
 }
 
 /// Limit below which a request counts as allocation-free. The limit is above 0 because
-/// each further second allocates its own histograms, and a slow test takes more seconds.
-const NONE: f64 = 0.01;
+/// each further second allocates its own histograms, and a slow test takes more seconds: 0.011 were
+/// seen beside other tests.
+const NONE: f64 = 0.05;
 
 #[test]
 fn a_request_that_checks_a_status_allocates_nothing() {

@@ -236,7 +236,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_refusing_address_is_reported_and_its_users_take_the_next() {
-        let here = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        // Bound, so that nobody else listens there.
+        let closed = tokio::net::TcpSocket::new_v4().unwrap();
+        closed.bind(local(0)).unwrap();
+        let here = closed.local_addr().unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let all = addresses(vec![here, listener.local_addr().unwrap()]);
         // One connection before the check of the addresses, and two after the check.

@@ -7,6 +7,7 @@ use loadgen::measure::ErrorKind;
 
 use super::case::{TRANSPORTS, answered, both, failed};
 use super::server::{Server, Then};
+use crate::common::dead_address;
 
 const OK: &str = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
 
@@ -102,7 +103,7 @@ async fn a_connection_is_reused_after_an_unexpected_response() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_port_without_a_listener_gives_a_connect_error() {
-    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nowhere = dead_address();
     for url in [format!("http://{nowhere}"), "http://loadgen.invalid".to_owned()] {
         for transport in TRANSPORTS {
             let case = both(Server::closing).times(2);

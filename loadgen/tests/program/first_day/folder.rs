@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::env;
 use std::fs;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,6 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::common::dead_address;
 use crate::common::processes::{Started, signal};
 use crate::common::program::{Finished, Project, checkout};
 
@@ -83,7 +82,9 @@ impl Folder {
     /// Starts a server with this command, in which `PORT` stands for its port, and waits until it
     /// accepts connections.
     pub fn serve(&self, words: &[&str], variables: &[(&str, &str)]) -> Server {
-        let port = dead_address().port().to_string();
+        // Free until the application listens there.
+        let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let port = free.port().to_string();
         let words: Vec<String> = words.iter().map(|word| word.replace("PORT", &port)).collect();
         let mut command = Command::new(find(&words[0]));
         in_environment(command.args(&words[1..]).current_dir(self.path("")));

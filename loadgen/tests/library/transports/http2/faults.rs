@@ -12,6 +12,7 @@ use super::peer::{
     NO_CONTENT, NO_ERROR, OK, Peer, REFUSED_STREAM, Server,
 };
 use super::run::{one_user, run};
+use crate::common::dead_address;
 
 /// Runs three requests of one user, each of which the server treats with `treat`. All must fail with an
 /// error of this kind, whose message contains `said`. Returns the number of connections.
@@ -264,7 +265,7 @@ async fn a_server_without_http_2_is_named() {
     let came = one_user(&other.url(), 2).await;
     assert_eq!(came.errors(), [(ErrorKind::Protocol, 2)], "{:?}", came.counts.examples);
 
-    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nowhere = dead_address();
     let came = one_user(&format!("http://{nowhere}"), 2).await;
     assert_eq!(came.errors(), [(ErrorKind::Connect, 2)]);
 }

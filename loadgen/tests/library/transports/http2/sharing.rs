@@ -9,6 +9,7 @@ use loadgen::measure::ErrorKind;
 
 use super::peer::{CANCEL, NO_ERROR, Server};
 use super::run::run;
+use crate::common::dead_address;
 use crate::common::engine::plan;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -96,7 +97,7 @@ async fn users_go_on_over_a_new_connection_after_goaway() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn users_of_an_unreachable_server_each_count_an_error() {
-    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let nowhere = dead_address();
     let load = "users = 6, iterations_per_user = 3";
     let http = "version = \"2\", connections = 2";
     let came = run(&format!("http://{nowhere}"), http, load, "get = \"/\"").await;
