@@ -33,9 +33,9 @@ struct Form {
 /// everywhere.
 const SHORTEST: usize = 4;
 
-/// Most places to which a value may have come in a text. A backslash takes 1, 2 or 4 bytes, so that a run of n of them
-/// ends in up to 3 n + 1 places: enough for 21 in a row.
-const MOST_PLACES: usize = 64;
+/// Most places to which a value may have come in a text, for a value and a text of nothing but backslashes. One takes 1,
+/// 2 or 4 bytes, so that n in a row end in up to 3 n + 1 places: enough for 7.
+const MOST_PLACES: usize = 22;
 
 /// Longest escape of a character, also within another, in bytes.
 const LONGEST_ESCAPE: usize = 32;
@@ -142,17 +142,17 @@ impl Form {
             for place in &places {
                 for (c, length) in readings(&text[*place..]) {
                     let end = place + length;
-                    if is_shown_as(*wanted, c) {
-                        next.push(end);
+                    if is_shown_as(*wanted, c)
+                        && next.len() < MOST_PLACES
+                        && let Err(at) = next.binary_search(&end)
+                    {
+                        next.insert(at, end);
                     }
                 }
             }
             if next.is_empty() {
                 return None;
             }
-            next.sort_unstable();
-            next.dedup();
-            next.truncate(MOST_PLACES);
             std::mem::swap(&mut places, &mut next);
             matched += wanted.len_utf8();
         }

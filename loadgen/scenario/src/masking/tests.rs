@@ -124,7 +124,7 @@ fn a_value_that_is_cut_within_an_escape_is_hidden() {
 
 #[test]
 fn a_run_of_backslashes_is_hidden_in_each_encoding() {
-    for run in 3..=21 {
+    for run in 3..=7 {
         let secret = format!("A{} z", "\\".repeat(run));
         let secrets = Secrets::new([(secret.clone(), "(secret)".to_owned())].into_iter());
         for text in [secret.clone(), json(&secret), json(&json(&secret))] {
