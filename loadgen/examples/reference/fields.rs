@@ -9,8 +9,19 @@ use serde_json::{Map, Value};
 
 use crate::markdown::{self, any_of, phrase};
 
+/// Name of a type, and its schema.
+type Type = (&'static str, fn() -> Value);
+
 /// Types of whole documents.
-pub const DOCUMENTS: [&str; 4] = ["RunRecord", "CapacityRecord", "ExperimentRecord", "RunsRecord"];
+pub const DOCUMENTS: [Type; 4] = [
+    ("RunRecord", json_schema::<RunRecord>),
+    ("CapacityRecord", json_schema::<CapacityRecord>),
+    ("ExperimentRecord", json_schema::<ExperimentRecord>),
+    ("RunsRecord", json_schema::<RunsRecord>),
+];
+
+/// A type that only keys of objects have.
+const OF_KEYS: Type = ("ErrorKind", json_schema::<ErrorKind>);
 
 /// Longest enumeration whose values are explained in the row of a field. A longer one has a page.
 const FEW: usize = 10;
@@ -31,14 +42,8 @@ const UNITS: [(&str, &str); 9] = [
 /// Schemas of all types of the documents, by name.
 static TYPES: LazyLock<Map<String, Value>> = LazyLock::new(|| {
     let mut types = Map::new();
-    for (name, mut schema) in [
-        ("RunRecord", json_schema::<RunRecord>()),
-        ("CapacityRecord", json_schema::<CapacityRecord>()),
-        ("ExperimentRecord", json_schema::<ExperimentRecord>()),
-        ("RunsRecord", json_schema::<RunsRecord>()),
-        // Only keys of objects have this type.
-        ("ErrorKind", json_schema::<ErrorKind>()),
-    ] {
+    for (name, schema) in DOCUMENTS.into_iter().chain([OF_KEYS]) {
+        let mut schema = schema();
         if let Value::Object(inner) = schema["$defs"].take() {
             types.extend(inner);
         }

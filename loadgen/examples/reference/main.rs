@@ -62,8 +62,8 @@ fn required() -> Vec<(&'static str, String)> {
         .map(|name| ("scenario-file.md", format!("<!-- table: keys {name} -->")));
     let groups = verdicts::groups()
         .map(|group| ("verdicts.md", format!("<!-- sections: verdicts {group} -->")));
-    let documents =
-        fields::DOCUMENTS.map(|name| ("result-document.md", format!("<!-- table: fields {name}")));
+    let documents = fields::DOCUMENTS
+        .map(|(name, _)| ("result-document.md", format!("<!-- table: fields {name}")));
     keys.chain(groups).chain(documents).collect()
 }
 

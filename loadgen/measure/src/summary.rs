@@ -32,7 +32,7 @@ pub struct Summary {
     /// Cancelled requests without a response until their timeout, or until the end of the drain.
     #[serde(default)]
     pub unanswered: u64,
-    /// Requests that were sent again, whatever became of them; 0 in documents of earlier versions.
+    /// Requests that were sent again, with any outcome; 0 in documents of earlier versions.
     #[serde(default)]
     pub resent: u64,
     /// Planned requests that no user was free to send; 0 in the closed model.

@@ -51,7 +51,6 @@ mod sharing;
 mod size_range;
 mod stream;
 mod template;
-mod thousands;
 mod threshold;
 mod tls;
 mod warnings;

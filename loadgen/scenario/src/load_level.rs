@@ -25,7 +25,7 @@ pub enum LoadLevelError {
     /// The number of users is zero, or larger than supported.
     #[error(
         "users must be a whole number from 1 to {}",
-        super::thousands::thousands(u64::from(MOST_USERS))
+        loadgen_text::count(u64::from(MOST_USERS))
     )]
     #[diagnostic(
         code(users_out_of_range),
@@ -33,7 +33,7 @@ pub enum LoadLevelError {
     )]
     Users,
     /// The rate is outside the supported range, or NaN.
-    #[error("rate must be a number from {LEAST_RATE} to {}", super::thousands::thousands(MOST_RATE as u64))]
+    #[error("rate must be a number from {LEAST_RATE} to {}", loadgen_text::count(MOST_RATE as u64))]
     #[diagnostic(
         code(rate_out_of_range),
         help("to stop the load, use `loadgen ctl --run DIR stop`")

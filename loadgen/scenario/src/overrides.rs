@@ -51,13 +51,13 @@ pub enum OverrideError {
     #[error("--users must be at least 1")]
     NoUsers,
     /// `--users` is larger than supported.
-    #[error("--users must be at most {}", super::thousands::thousands(u64::from(MOST_USERS)))]
+    #[error("--users must be at most {}", loadgen_text::count(u64::from(MOST_USERS)))]
     TooManyUsers,
     /// `--iterations` is zero.
     #[error("--iterations must be at least 1")]
     NoIterations,
     /// `--iterations` is larger than supported.
-    #[error("--iterations must be at most {}", super::thousands::thousands(MOST_ITERATIONS))]
+    #[error("--iterations must be at most {}", loadgen_text::count(MOST_ITERATIONS))]
     TooManyIterations,
     /// `--duration` is zero.
     #[error("--duration must be longer than zero")]
@@ -65,7 +65,7 @@ pub enum OverrideError {
     /// `--rate` is outside the supported range, or NaN.
     #[error(
         "--rate must be a number from {LEAST_RATE} to {}",
-        super::thousands::thousands(MOST_RATE as u64)
+        loadgen_text::count(MOST_RATE as u64)
     )]
     NoRate,
     /// The option of this name would replace only a part of the scenario's stages.

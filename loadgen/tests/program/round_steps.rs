@@ -16,7 +16,7 @@ use crate::common::processes::signal;
 use crate::common::program::{Finished, Project};
 use crate::common::serve;
 
-/// What the server saw: the tenants that it created and deleted, and the requests of users.
+/// Requests as the server saw them: the tenants that it created and deleted, and the requests of users.
 #[derive(Default)]
 struct Seen {
     created: Vec<String>,

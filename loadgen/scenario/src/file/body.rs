@@ -22,7 +22,7 @@ const CONTENTS: [&str; 5] = [JSON.name(), TEXT.name(), FORM.name(), MULTIPART.na
 pub(super) const OF_REQUESTS: [&str; 6] =
     [TEXT.name(), FORM.name(), MULTIPART.name(), FILE.name(), CONTENT_TYPE.name(), REPEAT.name()];
 
-/// What the first of several keys says for all.
+/// Refers to the first of several keys, which says it for all.
 const AS_FOR_JSON: &str = "as for `json`";
 
 keys! {

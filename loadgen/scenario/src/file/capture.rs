@@ -29,8 +29,7 @@ keys! {
     /// the content of a string; the JSON text of a number, `true`, `false`, an array or an object, as the
     /// server wrote it. A part `*` stands for each element of an array and each member of an object, also one
     /// that is called `*`
-    const JSON: Key<Custom> =
-        key("json", matching("JSON pointer", schema::POINTER))
+    const JSON: Key<Custom> = key("json", matching("JSON pointer", schema::POINTER))
         .needed("exactly one of `json`, `header` and `regex` is required");
     /// value of the first header with this name
     const HEADER: Key<Text> = key("header", Text).needed("as for `json`");

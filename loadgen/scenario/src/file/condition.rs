@@ -47,8 +47,7 @@ keys! {
     pub(super) const JSON_SIZE: Key<Custom> = key("json_size", custom("table", || at_pointer(size_schema())));
     /// names of headers, each with the whole value, with `{ regex = '…' }` for a part of the value, or with
     /// `true` for any value. The first header of a name counts
-    pub(super) const HEADERS: Key<Custom> =
-        key("headers", custom("table", headers_schema));
+    pub(super) const HEADERS: Key<Custom> = key("headers", custom("table", headers_schema));
 }
 
 // The table of a part of a header, or of an end marker: each reader gives it a name of its own.

@@ -52,8 +52,7 @@ keys! {
     /// whether each user keeps the cookies that it receives, as a browser does
     const COOKIES: Defaulted<Boolean> = key("cookies", Boolean).or("false");
     /// `http://` or `https://` proxy of host and port, without placeholders, such as `"http://10.0.0.1:3128"`
-    const PROXY: Key<Custom> =
-        key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"));
+    const PROXY: Key<Custom> = key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"));
     /// whether all requests of a user share a connection (`keep-alive`), or each request opens one (`per-request`)
     const CONNECTION: Defaulted<Choice<Reuse>> = key("connection", Choice(&REUSE)).or("\"keep-alive\"");
     /// whether a request that the server [never

@@ -31,11 +31,9 @@ keys! {
     const PRESENT: Key<Custom> = key("present", not_blank("name of a [captured value](#capture)"))
         .needed("exactly one of `present`, `absent` and `equal` is required");
     /// the step is sent if the user has no such value
-    const ABSENT: Key<Custom> = key("absent", not_blank("name of a captured value"))
-        .needed("as for `present`");
+    const ABSENT: Key<Custom> = key("absent", not_blank("name of a captured value")).needed("as for `present`");
     /// the step is sent if each of these captured values, or columns of [rows](#rowsname), is this text
-    const EQUAL: Key<Custom> =
-        key("equal", custom("table of names and texts", equal_schema))
+    const EQUAL: Key<Custom> = key("equal", custom("table of names and texts", equal_schema))
         .needed("as for `present`");
 }
 

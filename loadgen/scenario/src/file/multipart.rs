@@ -24,8 +24,7 @@ keys! {
     pub(super) const KEYS: Keys = table("a field of `multipart`").with(|table| table.requires_one_of(&CONTENTS));
 
     /// file of at most 16 MiB whose content is sent
-    const FILE: Key<Custom> = key("file", PATH)
-        .needed("exactly one of `file`, `text` and `json` is required");
+    const FILE: Key<Custom> = key("file", PATH).needed("exactly one of `file`, `text` and `json` is required");
     /// text that is sent unchanged
     const TEXT: Key<Custom> = key("text", TEMPLATE).needed("as for `file`");
     /// JSON; its strings are templates

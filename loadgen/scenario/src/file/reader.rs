@@ -4,6 +4,7 @@ use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use loadgen_text::count;
 use toml::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
@@ -13,7 +14,6 @@ use crate::error::Fault;
 use crate::nearest::suggestion;
 use crate::placeholder::{Scope, TemplateError};
 use crate::template::Template;
-use crate::thousands::thousands;
 
 /// All faults of a file, collected while reading.
 pub(super) struct Faults<'a> {
@@ -209,12 +209,9 @@ impl<'a> Value<'a> {
             Some(number) if number < i128::from(*range.start()) => ("at least", range.start()),
             _ => ("at most", range.end()),
         };
-        let message = format!("`{}` must be {word} {}", self.key, thousands(*bound));
-        let range = format!(
-            "a whole number from {} to {}",
-            thousands(*range.start()),
-            thousands(*range.end())
-        );
+        let message = format!("`{}` must be {word} {}", self.key, count(*bound));
+        let range =
+            format!("a whole number from {} to {}", count(*range.start()), count(*range.end()));
         self.fault(message, "out of range", format!("write {range}"), faults)
     }
 
@@ -233,7 +230,7 @@ impl<'a> Value<'a> {
             return Some(number);
         }
         let written = |bound: f64| match bound.fract() {
-            0.0 => thousands(bound as u64),
+            0.0 => count(bound as u64),
             _ => bound.to_string(),
         };
         let (least, most) = (written(*range.start()), written(*range.end()));

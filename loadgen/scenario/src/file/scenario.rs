@@ -3,6 +3,9 @@
 use std::mem;
 use std::path::Path;
 
+use serde_json::json;
+use toml::de::{DeTable, DeValue};
+
 use super::flow::{All, Steps};
 use super::keys::schema::{Schema, array, named, partly};
 use super::keys::{
@@ -10,9 +13,6 @@ use super::keys::{
 };
 use super::reader::{Faults, Value};
 use super::services::Services;
-use serde_json::json;
-use toml::de::{DeTable, DeValue};
-
 use super::{auth, flow, grpc, http, load, proof, rows, step, thresholds, websocket};
 use crate::backend::Backend;
 use crate::error::Fault;

@@ -20,7 +20,7 @@ keys! {
 
     /// form of the events: server-sent events ([WHATWG
     /// HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)), or one event in each line that
-    /// is not empty
+    /// is not empty, such as JSON in NDJSON
     const FORMAT: Key<Choice<StreamFormat>> = key("format", Choice(&FORMATS))
         .otherwise("`\"events\"` for the media type `text/event-stream`, otherwise `\"lines\"`");
     /// expected number of events, without the end marker
@@ -28,8 +28,7 @@ keys! {
         key("events", custom("integer, or a range such as `\">= 20\"` (`<`, `<=`, `>` or `>=`)", size_schema))
         .otherwise("`\">= 1\"`");
     /// end marker: data of the event that ends the stream, whole or in part
-    const END: Key<Custom> =
-        key("end", custom("string, or `{ regex = '…' }`", end_schema));
+    const END: Key<Custom> = key("end", custom("string, or `{ regex = '…' }`", end_schema));
 }
 
 fn end_schema() -> Schema {

@@ -21,20 +21,14 @@ pub(super) const STEPS: [&str; 4] = [OPEN.name(), SEND.name(), RECEIVE.name(), C
 
 keys! {
     /// opens the user's [WebSocket](#websocket-steps), with a GET request to this path and query
-    pub(super) const OPEN: Key<Custom> =
-        key("websocket", REQUEST_PATH)
-        .needed("instead of the above");
+    pub(super) const OPEN: Key<Custom> = key("websocket", REQUEST_PATH).needed("instead of the above");
     /// sends a message over the user's WebSocket, and waits for one of the server unless `reply = false`
     pub(super) const SEND: Key<Custom> = key("send", custom("table", || MESSAGE.schema()))
         .needed("instead of the above");
     /// waits for a message over the user's WebSocket
-    pub(super) const RECEIVE: Key<Custom> =
-        key("receive", TRUE)
-        .needed("instead of the above");
+    pub(super) const RECEIVE: Key<Custom> = key("receive", TRUE).needed("instead of the above");
     /// closes the user's WebSocket
-    pub(super) const CLOSE: Key<Custom> =
-        key("close", TRUE)
-        .needed("instead of the above");
+    pub(super) const CLOSE: Key<Custom> = key("close", TRUE).needed("instead of the above");
     /// with `websocket`: [subprotocol](#websocket-steps) that is offered, such as `"graphql-transport-ws"`
     pub(super) const SUBPROTOCOL: Key<Custom> =
         key("subprotocol", matching("token", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"));

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use humantime::format_duration;
+use loadgen_text::count;
 
 use super::schema::{self, Schema};
 use crate::file::reader::{Faults, Value};
-use crate::thousands::thousands;
 
 /// The form of a value, for people and editors.
 pub(in crate::file) trait Form: Copy + Sync {
@@ -84,7 +84,7 @@ fn bound(number: u64) -> String {
     match number {
         1_000_000_000_000 => "10^12".to_owned(),
         _ if number == i64::MAX as u64 => "2^63 − 1".to_owned(),
-        _ => thousands(number),
+        _ => count(number),
     }
 }
 
@@ -107,7 +107,7 @@ impl Form for Number {
 
     fn words(&self) -> String {
         let written = |bound: f64| match bound.fract() {
-            0.0 => thousands(bound as u64),
+            0.0 => count(bound as u64),
             _ => bound.to_string(),
         };
         format!("{} to {}", written(self.least), written(self.most))
@@ -235,7 +235,7 @@ pub(in crate::file) struct Custom {
     made: Made,
 }
 
-/// What the schema of a custom value is made of.
+/// Source of the schema of a custom value.
 #[derive(Clone, Copy)]
 enum Made {
     /// A string that matches this regular expression.

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! The doc comment of a key says what it means: a part of a sentence, in Markdown with links from the reference's page.
-//! What a key means beside other keys is a rule of its table, which the reader checks and the schema repeats.
+//! A relation between keys is a rule of their table, which the reader checks and the schema repeats.
 
 /// Declares a table with its keys, or only keys. See the module's docs.
 macro_rules! keys {
@@ -57,7 +57,7 @@ pub(super) struct Key<F: 'static> {
     name: &'static str,
     form: F,
     about: &'static str,
-    /// What applies without the key, in Markdown; empty for nothing.
+    /// Default in words, in Markdown; empty without one.
     otherwise: &'static str,
     /// Other keys without which the table needs this one, in Markdown; empty for none.
     needed: &'static str,
@@ -90,7 +90,7 @@ impl<F: Copy> Key<F> {
         Defaulted { key: self, default }
     }
 
-    /// Says what applies without the key, in Markdown.
+    /// Sets the default in words, in Markdown.
     pub(super) const fn otherwise(self, otherwise: &'static str) -> Self {
         Self { otherwise, ..self }
     }
@@ -176,7 +176,7 @@ impl<K: Kind> Defaulted<K> {
     }
 }
 
-/// What is said of a key, whatever values it has.
+/// A key with values of any form.
 pub(super) trait Declared: Sync {
     fn name(&self) -> &'static str;
     fn is_required(&self) -> bool;

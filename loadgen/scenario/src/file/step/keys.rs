@@ -62,8 +62,7 @@ keys! {
         key("request", matching("method, a space and a template", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)"))
         .needed("instead of the above");
     /// a [gRPC call](#grpc-steps), whose message is `body = { json = { … } }`. Needs `[grpc]`
-    const GRPC: Key<Custom> =
-        key(grpc::KEY, matching("`package.Service/Method`", "^[^/]+/[^/]+$"))
+    const GRPC: Key<Custom> = key(grpc::KEY, matching("`package.Service/Method`", "^[^/]+/[^/]+$"))
         .needed("instead of the above");
     const OPEN: Key<Custom> = websocket::OPEN;
     const SEND: Key<Custom> = websocket::SEND;

@@ -361,7 +361,7 @@ async fn a_response_before_the_end_of_the_body_is_accepted() {
     assert_eq!(server.connections(), 1);
 }
 
-/// A response that began proves that the server processed the request, whatever it says later.
+/// A response that began proves that the server processed the request, also if it says later that it did not.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_whose_response_has_begun_is_not_sent_again() {
     let refused = |peer: &mut Peer, id| {

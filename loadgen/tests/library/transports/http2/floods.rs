@@ -78,7 +78,7 @@ async fn an_endless_body_ends_with_its_window_or_at_the_timeout() {
     }
 }
 
-/// What came of four requests of two users at a server that floods: four failures.
+/// Sends four requests of two users to a server that floods. Each one fails.
 async fn four_requests(server: &Server, http: &str) -> Came {
     let step = "get = \"/\"\ntimeout = \"300ms\"";
     let came = run(&server.url(), http, "users = 2, iterations = 4", step).await;

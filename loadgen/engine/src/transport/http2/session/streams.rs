@@ -154,7 +154,7 @@ impl Streams {
 }
 
 impl Stream {
-    /// What is known of the server's work if it says that it did not process the request.
+    /// The server's work, as known if it says that it did not process the request.
     pub(super) fn refused(&self) -> Work {
         if self.has_begun { Work::Possible } else { Work::None }
     }
