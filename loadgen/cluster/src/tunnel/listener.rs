@@ -139,10 +139,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_used_address_is_named_and_a_foreign_one_alone_is_an_error() {
-        let taken = TcpListener::bind("127.0.1.1:0").await.unwrap();
-        let taken = taken.local_addr().unwrap();
-        let other = at(&format!("127.0.0.1:{}", taken.port()));
-        let _listening = std::net::TcpListener::bind(taken);
+        // Free on both: other tests listen at 127.0.0.1.
+        let port = free_port();
+        let [other, taken] = ["127.0.0.1", "127.0.1.1"].map(|host| at(&format!("{host}:{port}")));
+        let _listening = std::net::TcpListener::bind(taken).unwrap();
         let error = listen_at(&[other, taken]).err().unwrap().to_string();
         assert!(error.starts_with(&format!("{taken}: ")) && error.contains("in use"), "{error}");
         let error = listen_at(&[at("192.0.2.1:7447")]).err().unwrap();

@@ -6,7 +6,7 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Read and write timeout of the server: no test waits for longer.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -126,8 +126,17 @@ impl Server {
         self.seen.pongs.load(Ordering::SeqCst)
     }
 
-    pub fn resets(&self) -> Vec<(u32, u32)> {
-        self.seen.resets.lock().unwrap().clone()
+    /// Returns the streams that clients have reset, each with its code, once there are `count`: the last may still
+    /// be on its way when the client has ended. After five seconds, returns those that came.
+    pub fn resets(&self, count: usize) -> Vec<(u32, u32)> {
+        let deadline = Instant::now() + Duration::from_secs(5);
+        loop {
+            let resets = self.seen.resets.lock().unwrap().clone();
+            if resets.len() >= count || Instant::now() > deadline {
+                return resets;
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 }
 

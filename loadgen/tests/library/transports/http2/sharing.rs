@@ -70,7 +70,7 @@ async fn a_timeout_of_one_user_leaves_the_others_alone() {
     let load = "users = 4, iterations_per_user = 40, think_time = \"10ms\"";
     let came = run(&server.url(), "version = \"2\", connections = 1", load, step).await;
     assert_eq!((came.answered(), came.errors()), (159, vec![(ErrorKind::Timeout, 1)]));
-    assert_eq!((server.connections(), server.resets()), (1, vec![(1, CANCEL)]));
+    assert_eq!((server.connections(), server.resets(1)), (1, vec![(1, CANCEL)]));
 }
 
 /// The server ends each connection gracefully after ten requests: what it has begun ends well, and what
