@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::job::Job;
 use super::probe_users::probe_users;
+use crate::lab::local_ports;
 
 /// Number of open files that loadgen needs besides the users' connections.
 const RESERVED_FILES: u64 = 100;
@@ -65,7 +66,11 @@ impl Processes {
     /// # Errors
     /// Fails if a limit is too low.
     pub fn allow(self, users: u32) -> Result<(), LimitError> {
-        self.fit(users, local_ports().unwrap_or(u32::MAX), raise_open_files())
+        self.fit(
+            users,
+            local_ports().map_or(u32::MAX, |ports| ports.end.saturating_sub(ports.start)),
+            raise_open_files(),
+        )
     }
 
     fn fit(self, users: u32, ports: u32, files: u64) -> Result<(), LimitError> {
@@ -90,15 +95,6 @@ pub fn raise_open_files() -> u64 {
     limit.current = limit.maximum;
     let current = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { soft };
     current.unwrap_or(u64::MAX)
-}
-
-/// Returns how many connections to one server the ports of this machine allow; `None` if the system
-/// does not report the range of ports.
-pub fn local_ports() -> Option<u32> {
-    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);
-    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    Some(last.saturating_sub(first) + 1)
 }
 
 #[cfg(test)]

@@ -63,6 +63,7 @@ pub use home::user_cache::user_cache;
 use install::build::Built;
 pub use install::python::Python;
 pub use machine::cpus::{self, Layout};
+pub use machine::ports::local_ports;
 pub use machine::turn::{Measurement, Other, Turn};
 pub use manifest::{Manifest, TargetSpec};
 pub use options::{Options, Progress, Runtime};

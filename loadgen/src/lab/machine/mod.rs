@@ -1,4 +1,4 @@
-//! The machine that the lab runs on: which CPUs each part may use, which measurement may run, and what
+//! The machine that the lab runs on: which CPUs and ports each part may use, which measurement may run, and what
 //! the system counts of CPUs, network, processes and containers.
 
 pub mod accounts;
@@ -6,5 +6,6 @@ pub(super) mod container;
 pub(super) mod cpu_time;
 pub mod cpus;
 mod network;
+pub mod ports;
 pub(super) mod schedstat;
 pub(super) mod turn;

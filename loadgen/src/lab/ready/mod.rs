@@ -4,12 +4,11 @@ mod grpc_health;
 mod health_check;
 mod probe;
 
-use std::collections::VecDeque;
-use std::net::{Ipv4Addr, TcpListener};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::error::LabError;
+use super::machine::ports::{free_port, is_free};
 use super::podman::Project;
 use super::service::{Service, ServiceSpec, ending, listener};
 pub use health_check::HealthCheck;
@@ -150,47 +149,5 @@ impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
             return true;
         }
         self.service.exited().is_some() && self.service.last_log_lines(50).iter().any(says)
-    }
-}
-
-/// Ports that were found free most recently. Their services may not listen yet.
-static FOUND: Mutex<VecDeque<u16>> = Mutex::new(VecDeque::new());
-
-/// Number of ports to remember: more than services that start at the same time.
-const REMEMBERED: usize = 256;
-
-/// Finds a port of loopback that no process listens on at the moment, and that was not found for
-/// another service shortly before.
-fn free_port() -> Result<u16, LabError> {
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    loop {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0));
-        let address = listener.and_then(|listener| listener.local_addr());
-        let port = address.map_err(LabError::io("find a free port"))?.port();
-        if found.contains(&port) {
-            continue;
-        }
-        found.push_back(port);
-        if found.len() > REMEMBERED {
-            found.pop_front();
-        }
-        return Ok(port);
-    }
-}
-
-fn is_free(port: u16) -> bool {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    #[test]
-    fn services_that_start_together_get_different_ports() {
-        let ports: BTreeSet<u16> = (0..REMEMBERED).map(|_| free_port().unwrap()).collect();
-        assert_eq!(ports.len(), REMEMBERED);
     }
 }
