@@ -97,6 +97,9 @@ pub async fn front_with(address: SocketAddr, config: ServerConfig) -> String {
             let acceptor = acceptor.clone();
             tokio::spawn(async move {
                 let mut server = TcpStream::connect(address).await?;
+                // Else each small piece waits for the acknowledgement of the one before.
+                server.set_nodelay(true)?;
+                client.set_nodelay(true)?;
                 let mut client = acceptor.accept(client).await?;
                 tokio::io::copy_bidirectional(&mut client, &mut server).await
             });
