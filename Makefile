@@ -98,7 +98,7 @@ test-targets: build $(PYTHON) ## Test each target against the contract
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest targets/tests
 
 test-tools: build $(PYTHON) ## Test the action, the benchmarks, the release and the schemas
-	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest --ignore targets/tests
+	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
 
 lint: $(PYTHON) lint-workflows ## Check formatting, lints and types
 	$(CARGO) fmt --check

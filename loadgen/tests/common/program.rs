@@ -61,6 +61,19 @@ impl Project {
         project
     }
 
+    /// Gives the project a lab of its own: that of the checkout may be up for other tests.
+    pub fn with_own_lab(self) -> Self {
+        fs::remove_file(self.path(".loadgen")).unwrap();
+        fs::create_dir(self.path(".loadgen")).unwrap();
+        for shared in fs::read_dir(checkout().join(".loadgen")).unwrap().map(Result::unwrap) {
+            let name = shared.file_name().into_string().unwrap();
+            if !name.starts_with("lab.") {
+                symlink(shared.path(), self.path(".loadgen").join(name)).unwrap();
+            }
+        }
+        self
+    }
+
     /// Returns the path of a file inside the project.
     pub fn path(&self, inside: &str) -> PathBuf {
         self.folder.path().join(inside)

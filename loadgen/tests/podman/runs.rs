@@ -1,10 +1,7 @@
 //! Measured runs in containers: the services that are up, their
 //! limits, and their figures in the document.
 
-use std::fs;
-use std::os::unix::fs::symlink;
-
-use crate::common::program::{Project, checkout, responses_of_replicas};
+use crate::common::program::{Project, responses_of_replicas};
 use crate::support::{assert_nothing_left, finish, podman, start, used};
 
 #[test]
@@ -208,16 +205,7 @@ fn each_arm_of_an_experiment_has_its_limits() {
 
 #[test]
 fn a_lab_stays_up_until_lab_down() {
-    let project = Project::real();
-    // A state of its own: the lab of the checkout may be up for other tests.
-    fs::remove_file(project.path(".loadgen")).unwrap();
-    fs::create_dir(project.path(".loadgen")).unwrap();
-    for shared in fs::read_dir(checkout().join(".loadgen")).unwrap().map(Result::unwrap) {
-        let name = shared.file_name().into_string().unwrap();
-        if !name.starts_with("lab.") {
-            symlink(shared.path(), project.path(".loadgen").join(name)).unwrap();
-        }
-    }
+    let project = Project::real().with_own_lab();
     let up = ["lab", "up", "--runtime=podman", "--detach", "--format=json", "--memory=256m"];
     let what = ["--target=sanic,flask-sync", "--backend=redis"];
     let up = project.run(&[&up[..], &what].concat());

@@ -256,7 +256,7 @@ fn a_backend_that_cannot_start_is_reported() {
 fn a_port_in_use_is_refused() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
-    let project = Project::with_targets(&target("Bonjour"));
+    let project = Project::with_targets(&target("Bonjour")).with_own_lab();
     let said = project.run(&["lab", "up", "-t", "plain", "-b", "redis", "--port", &port]).said();
     let error = said.split("  ×").nth(1).unwrap_or(&said).replace(&port, "[port]");
     assert!(said.starts_with("exit code 4"), "{said}");
