@@ -81,7 +81,7 @@ FEATURES = [
         keys='\n[rows.people]\nfile = "people.csv"\nuse = "cycle"',
     ),
     Feature("reqwest", http='transport = "reqwest"'),
-    Feature("cookies (by reqwest)", request='get = "/cookie"', http="cookies = true"),
+    Feature("a cookie with each response", request='get = "/cookie"', http="cookies = true"),
     Feature("4 worker processes", options="--workers 4"),
 ]
 

@@ -59,7 +59,7 @@ impl Allowed {
         if let Some(proxy) = &http.proxy {
             self.check_url(proxy).map_err(|why| format!("proxy: {why}"))?;
         }
-        if http.redirects > 0 {
+        if plan.scenario.follows_redirects() {
             return Err("this worker may not follow redirects, which may lead to servers that \
                         --allow-target does not name"
                 .to_owned());

@@ -38,6 +38,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
         repeat: Repeat::default(),
         group: None,
         timeout: Duration::from_secs(3),
+        redirects: 0,
         think_time: None,
         verify: true,
         expect: Expect {

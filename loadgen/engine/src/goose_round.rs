@@ -134,12 +134,10 @@ impl GooseRound {
         let flows = if scenario.measures_iterations() { scenario.flows.len() } else { 0 };
         let recorder = Recorder::new(gate.timeline(), scenario.steps.len(), flows, threads)
             .with_stages(scenario.load.stage_ends());
-        let follows = scenario.http.redirects > 0;
-        let check = |step| Check::new(step).following(follows);
         let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
         let shared = Arc::new(Shared {
-            checks: self.plan.scenario.steps.iter().map(check).collect(),
+            checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
             known: std::mem::take(&mut self.plan.known).into(),
             secrets: Secrets::of(&self.plan.scenario),
             iterating: Countdown::new(users + u32::from(may_come(&gate))),

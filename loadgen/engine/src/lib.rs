@@ -63,7 +63,7 @@ pub use strain_monitor::StrainMonitor;
 #[cfg(any(test, fuzzing))]
 pub use stream::fuzzing::stream_foreign;
 #[cfg(any(test, fuzzing))]
-pub use transport::{http2_foreign, read_foreign};
+pub use transport::{http2_foreign, journey_foreign, read_foreign};
 pub use trial::{TrialAnswer, Tried, try_steps};
 pub use verify::{Demand, Mismatch, Verified, VerifyError, verify};
 

@@ -24,8 +24,12 @@ pub struct Tried {
     pub body: Option<String>,
     /// The answer; `None` if no whole answer came.
     pub answer: Option<TrialAnswer>,
-    /// Headers of the answer as text, in the order in which they came.
+    /// Headers of the answer as text, without the values of cookies, in the order in which they came.
     pub answered_headers: Vec<(String, String)>,
+    /// Each redirect that was followed, such as `302 to http://host/`; none with the transport `reqwest`.
+    pub redirects: Vec<String>,
+    /// Names of the cookies that the user keeps afterwards; none with the transport `reqwest`.
+    pub cookies: Vec<String>,
     /// Kind of the failure; `None` if anything of an answer came, or nothing was sent.
     pub kind: Option<ErrorKind>,
     /// Values captured from the answer, by name.
@@ -99,7 +103,7 @@ pub(super) struct Trial<'a> {
 pub(super) struct TrialUser<'a> {
     plan: &'a Plan,
     secrets: &'a Secrets,
-    link: Link<'a>,
+    link: Link,
     data: Data,
 }
 
@@ -178,7 +182,7 @@ impl Tried {
         Self { request, headers, body, ..Self::default() }
     }
 
-    async fn send(&mut self, plan: &Plan, index: usize, link: &mut Link<'_>, data: &mut Data) {
+    async fn send(&mut self, plan: &Plan, index: usize, link: &mut Link, data: &mut Data) {
         let step = &plan.scenario.steps[index];
         if let Err(failure) = link.render(index, data) {
             let expected = "a request that can be sent".to_owned();
@@ -187,7 +191,7 @@ impl Tried {
         }
         self.is_sent = true;
         let sent = Instant::now();
-        let check = Check::new(step).following(plan.scenario.http.redirects > 0);
+        let check = Check::new(step);
         let deadline = tokio::time::Instant::from_std(sent + step.timeout);
         let result = loop {
             let result = tokio::time::timeout_at(deadline, link.exchange(step)).await;
@@ -243,10 +247,13 @@ impl Tried {
         }
         if let Some(answer) = &mut self.answer {
             answer.bytes = link.received(step);
-            let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
-            let headers = answer.headers.iter().map(|(name, value)| (name.clone(), text(value)));
+            let headers =
+                answer.headers.iter().map(|(name, value)| (name.clone(), shown(name, value)));
             self.answered_headers = headers.collect();
         }
+        self.redirects =
+            link.hops().iter().map(|hop| format!("{} to {}", hop.status, hop.url)).collect();
+        self.cookies = link.cookies();
         if self.wrong.is_none() {
             let captured = step.captures.iter().filter_map(|capture| {
                 Some((capture.name.clone(), data.captured(&capture.name)?.to_owned()))
@@ -262,6 +269,7 @@ impl Tried {
         let texts = texts.chain(self.headers.iter_mut().map(|(_, value)| value));
         let texts = texts.chain(self.answered_headers.iter_mut().map(|(_, value)| value));
         let texts = texts.chain(self.captured.iter_mut().map(|(_, value)| value));
+        let texts = texts.chain(&mut self.redirects).chain(&mut self.cookies);
         let texts = texts.chain(self.answer.as_mut().map(|answer| &mut answer.beginning));
         let wrong = self.wrong.as_mut().map(|(expected, got)| [expected, got]);
         for text in texts.chain(wrong.into_iter().flatten()) {
@@ -270,9 +278,36 @@ impl Tried {
     }
 }
 
+/// Returns the value of a header as text. The value of a cookie is a secret of its user.
+fn shown(name: &str, value: &[u8]) -> String {
+    let text = String::from_utf8_lossy(value);
+    if !name.eq_ignore_ascii_case("set-cookie") {
+        return text.into_owned();
+    }
+    let (pair, attributes) = text.split_at(text.find(';').unwrap_or(text.len()));
+    let cookie = pair.split_once('=').map_or(String::new(), |(name, _)| format!("{name}="));
+    format!("{cookie}…{attributes}")
+}
+
 /// Returns the first 1 KiB of a body, as text.
 fn beginning(body: &[u8]) -> String {
     const LONGEST: usize = 1 << 10;
     let text = String::from_utf8_lossy(&body[..body.len().min(LONGEST)]);
     if body.len() >= LONGEST { format!("{text}…") } else { text.into_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shown;
+
+    #[test]
+    fn the_value_of_a_cookie_is_not_shown() {
+        assert_eq!(
+            shown("Set-Cookie", b"sid=se=cret; Path=/; HttpOnly"),
+            "sid=\u{2026}; Path=/; HttpOnly"
+        );
+        assert_eq!(shown("set-cookie", b"sid=secret"), "sid=\u{2026}");
+        assert_eq!(shown("set-cookie", b"secret; Path=/"), "\u{2026}; Path=/");
+        assert_eq!(shown("x-cookie", b"a=b; c"), "a=b; c");
+    }
 }

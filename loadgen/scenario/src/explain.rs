@@ -146,15 +146,10 @@ fn explain_transport(http: &Http) -> String {
 }
 
 fn explain_choice(http: &Http) -> String {
-    let features: Vec<String> = http.needs_reqwest().iter().map(ToString::to_string).collect();
-    match (http.transport, features.split_last()) {
+    match (http.transport, http.version) {
         (Some(kind), _) => format!("{kind}, set in the scenario"),
-        (None, None) => match http.version {
-            HttpVersion::Http11 => "http1".to_owned(),
-            HttpVersion::Http2 => "http2, for HTTP/2".to_owned(),
-        },
-        (None, Some((only, []))) => format!("reqwest, for {only}"),
-        (None, Some((last, others))) => format!("reqwest, for {} and {last}", others.join(", ")),
+        (None, HttpVersion::Http11) => "http1".to_owned(),
+        (None, HttpVersion::Http2) => "http2, for HTTP/2".to_owned(),
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
+use url::Url;
 
 use super::sharing::Sharing;
 use super::tls::Tls;
@@ -13,7 +15,7 @@ use super::tls::Tls;
 pub struct Http {
     /// HTTP version of all requests.
     pub version: HttpVersion,
-    /// Largest number of consecutive redirects that a request follows; 0 follows none.
+    /// Largest number of consecutive redirects that a request follows, unless its step says otherwise; 0 follows none.
     pub redirects: u32,
     /// Whether each user keeps the cookies that it receives.
     pub cookies: bool,
@@ -60,9 +62,9 @@ pub enum Reuse {
 pub enum TransportKind {
     /// Built-in implementation for HTTP/1.1, which costs the load generator least.
     Http1,
-    /// Implementation for HTTP/2.
+    /// Built-in implementation for HTTP/2.
     Http2,
-    /// The `reqwest` crate, which supports all options except shared connections.
+    /// The `reqwest` crate, a second opinion, which supports all options except shared connections.
     Reqwest,
 }
 
@@ -72,36 +74,6 @@ impl fmt::Display for TransportKind {
             Self::Http1 => "http1",
             Self::Http2 => "http2",
             Self::Reqwest => "reqwest",
-        })
-    }
-}
-
-/// HTTP options that only [`TransportKind::Reqwest`] supports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are the fields' of `Http`")]
-pub enum HttpFeature {
-    Redirects,
-    Cookies,
-    Proxy,
-}
-
-impl HttpFeature {
-    /// Returns the key of `[http]` that sets this option.
-    pub(super) fn key(self) -> &'static str {
-        match self {
-            Self::Redirects => "redirects",
-            Self::Cookies => "cookies",
-            Self::Proxy => "proxy",
-        }
-    }
-}
-
-impl fmt::Display for HttpFeature {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Redirects => "redirects",
-            Self::Cookies => "cookies",
-            Self::Proxy => "a proxy",
         })
     }
 }
@@ -123,18 +95,15 @@ impl Default for Http {
 }
 
 impl Http {
-    /// Returns the options in use that only [`TransportKind::Reqwest`] supports.
-    pub fn needs_reqwest(&self) -> Vec<HttpFeature> {
-        let asked = [
-            (HttpFeature::Redirects, self.redirects > 0),
-            (HttpFeature::Cookies, self.cookies),
-            (HttpFeature::Proxy, self.proxy.is_some()),
-        ];
-        asked.into_iter().filter_map(|(feature, asked)| asked.then_some(feature)).collect()
+    /// Returns the user and the password in the URL of the proxy, decoded; `None` if it has none.
+    pub fn proxy_credentials(&self) -> Option<(String, String)> {
+        let url = Url::parse(self.proxy.as_deref()?).ok()?;
+        let decoded = |text: &str| percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let has_some = !url.username().is_empty() || url.password().is_some();
+        has_some.then(|| (decoded(url.username()), decoded(url.password().unwrap_or_default())))
     }
 
-    /// Returns the transport of the requests: the one that the file requires, or else the cheapest
-    /// one that supports all options in use.
+    /// Returns the transport of the requests: the one that the file requires, or else that of the version.
     ///
     /// ```
     /// use loadgen_scenario::{Http, HttpVersion, TransportKind};
@@ -143,14 +112,10 @@ impl Http {
     ///
     /// let http2 = Http { version: HttpVersion::Http2, ..Http::default() };
     /// assert_eq!(http2.transport(), TransportKind::Http2);
-    ///
-    /// let cookies = Http { cookies: true, ..Http::default() };
-    /// assert_eq!(cookies.transport(), TransportKind::Reqwest);
     /// ```
     pub fn transport(&self) -> TransportKind {
         match (self.transport, self.version) {
             (Some(kind), _) => kind,
-            _ if !self.needs_reqwest().is_empty() => TransportKind::Reqwest,
             (None, HttpVersion::Http11) => TransportKind::Http1,
             (None, HttpVersion::Http2) => TransportKind::Http2,
         }
@@ -160,24 +125,6 @@ impl Http {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn each_feature_alone_requires_reqwest() {
-        let default = Http::default;
-        let cases = [
-            (Http { redirects: 1, ..default() }, HttpFeature::Redirects),
-            (Http { cookies: true, ..default() }, HttpFeature::Cookies),
-            (Http { proxy: Some("http://proxy".to_owned()), ..default() }, HttpFeature::Proxy),
-        ];
-        for (http, feature) in cases {
-            assert_eq!(http.needs_reqwest(), [feature]);
-            for version in [HttpVersion::Http11, HttpVersion::Http2] {
-                let http = Http { version, ..http.clone() };
-                assert_eq!(http.transport(), TransportKind::Reqwest, "{feature}");
-            }
-        }
-        assert_eq!(default().needs_reqwest(), []);
-    }
 
     #[test]
     fn the_transport_of_the_file_is_used() {

@@ -90,6 +90,13 @@ impl Scenario {
         self.steps.iter().any(|step| step.action.uses_socket())
     }
 
+    /// Returns whether a request may follow redirects.
+    #[must_use]
+    pub fn follows_redirects(&self) -> bool {
+        let all = self.once.iter().chain(&self.steps).chain(&self.finally);
+        all.into_iter().any(|step| step.redirects > 0)
+    }
+
     /// Returns whether a step sends an HTTP request or a gRPC call, on the user's connection for these.
     #[must_use]
     pub fn uses_http(&self) -> bool {
@@ -189,6 +196,9 @@ pub struct Step {
     pub group: Option<String>,
     /// Longest time from the send to the last byte of the answer's body.
     pub timeout: Duration,
+    /// Largest number of consecutive redirects that the request follows; 0 follows none.
+    #[serde(default)]
+    pub redirects: u32,
     /// Time that a user waits after this step before its next request; `None` for that of the load.
     pub think_time: Option<ThinkTime>,
     /// Whether the step is sent once before each round, to verify the target.

@@ -113,6 +113,13 @@ impl Tls {
         Ok(Some((certificates(chain)?, private_key(key.reveal())?)))
     }
 
+    /// Returns the options for another server than the one under load: without the certificate of the client and the
+    /// name of the server.
+    #[must_use]
+    pub fn of_another_server(&self) -> Self {
+        Self { identity: None, server_name: None, ..self.clone() }
+    }
+
     /// Returns the options without the private key, for a digest.
     #[must_use]
     pub fn without_key(self) -> Self {

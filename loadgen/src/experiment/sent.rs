@@ -8,7 +8,7 @@ use url::Url;
 
 use super::command_line::SECRET;
 use crate::record::{SENT_FORM, SentRecord};
-use crate::scenario::{Action, Body, Part, Rows, Scenario, Step};
+use crate::scenario::{Action, Body, Http, Part, Rows, Scenario, Step};
 
 /// Returns digests of the requests that a scenario sends. The digests do not depend on the target.
 pub(super) fn sent(scenario: &Scenario) -> SentRecord {
@@ -33,17 +33,22 @@ pub(super) fn sent(scenario: &Scenario) -> SentRecord {
     for (part, steps) in [("once", &scenario.once), ("finally", &scenario.finally)] {
         // Scenarios without such steps keep their digests of earlier versions.
         if !steps.is_empty() {
-            let each: Vec<_> = steps.iter().map(|step| (&step.name, parts(step))).collect();
+            let each: Vec<_> =
+                steps.iter().map(|step| (&step.name, parts(step, &scenario.http))).collect();
             all_steps.insert(part.to_owned(), digest(&each));
         }
     }
-    let steps = scenario.steps.iter().map(|step| (step.name.clone(), parts(step))).collect();
+    let steps = scenario
+        .steps
+        .iter()
+        .map(|step| (step.name.clone(), parts(step, &scenario.http)))
+        .collect();
     SentRecord { form: SENT_FORM, all_steps, steps }
 }
 
 /// Returns digests of the parts of one step, such as the path,
 /// the body and the expected answer, by the part's name.
-fn parts(step: &Step) -> BTreeMap<String, String> {
+fn parts(step: &Step, http: &Http) -> BTreeMap<String, String> {
     let mut headers: Vec<(&str, String)> = step
         .headers
         .iter()
@@ -58,6 +63,8 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
     let body = step.body.as_ref().map(|body| (&body.content_type, content(body)));
     // Requests have no part of this name, so that their digests are those of earlier versions.
     let action = (step.action != Action::Request).then(|| ("action", digest(&step.action)));
+    let has_own = step.action == Action::Request && step.redirects != http.redirects;
+    let redirects = has_own.then(|| ("redirects", digest(&step.redirects)));
     BTreeMap::from_iter(
         [
             ("method", digest(&step.method)),
@@ -74,6 +81,7 @@ fn parts(step: &Step) -> BTreeMap<String, String> {
         ]
         .into_iter()
         .chain(action)
+        .chain(redirects)
         .map(|(part, digest)| (part.to_owned(), digest)),
     )
 }
@@ -164,6 +172,8 @@ mod tests {
         assert_eq!(to("[[step]]", "on_error = \"continue\"\n[[step]]"), ["on_error"]);
         assert_eq!(to("[[step]]", "http = { cookies = true }\n[[step]]"), ["http"]);
         assert_eq!(changed(STEP, &format!("{STEP}\ntimeout = \"7s\"")), ["timeout"]);
+        assert_eq!(changed(STEP, &format!("{STEP}\nredirects = 1")), ["redirects"]);
+        assert_eq!(changed(STEP, &format!("{STEP}\nredirects = 0")), [""; 0]);
     }
 
     #[test]

@@ -97,9 +97,9 @@ fn transport(http: &str) -> String {
 #[test]
 fn check_names_the_transport_and_the_reason() {
     assert_eq!(transport(""), "http1");
-    assert_eq!(transport("cookies = true"), "reqwest, for cookies");
+    assert_eq!(transport("cookies = true"), "http1");
     let all = "version = \"2\"\nredirects = 3\ncookies = true\nproxy = \"http://10.0.0.1:3128\"";
-    assert_eq!(transport(all), "reqwest, for redirects, cookies and a proxy");
+    assert_eq!(transport(all), "http2, for HTTP/2");
     let http2 = "version = \"2\"";
     assert_eq!(transport(http2), "http2, for HTTP/2");
     assert_eq!(

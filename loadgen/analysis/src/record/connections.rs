@@ -11,8 +11,9 @@ pub struct ConnectionsRecord {
     /// Numbers of connections, and histograms of the times in which they were opened.
     #[serde(flatten)]
     pub counts: Connections,
-    /// Time to open a TCP connection, without the lookup of the server's name; empty with the
-    /// transport `reqwest`, and in documents of earlier versions.
+    /// Time to open a TCP connection, without the lookup of the server's name, and with what a proxy
+    /// takes to let it pass; empty with the transport `reqwest`, and in documents of earlier
+    /// versions.
     #[serde(default)]
     pub connect_us: LatencySummary,
     /// Time of a TLS handshake; empty without TLS, with `reqwest`, and in documents of earlier

@@ -22,7 +22,7 @@ pub struct SentRecord {
     /// files.
     pub all_steps: BTreeMap<String, String>,
     /// Digests of the parts of each step, by step and part: `method`, `path`, `headers`, `body`,
-    /// `expect`, `counters`, `capture`, `timeout`, `weight`, `when`, `repeat`, and `action` for a
-    /// gRPC call and a use of a WebSocket.
+    /// `expect`, `counters`, `capture`, `timeout`, `weight`, `when`, `repeat`, `redirects` where it is
+    /// not that of `[http]`, and `action` for a gRPC call and a use of a WebSocket.
     pub steps: BTreeMap<String, BTreeMap<String, String>>,
 }

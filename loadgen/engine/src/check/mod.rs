@@ -17,7 +17,7 @@ use self::expectations::{checks_body, is_expected, reads_json};
 use self::json::Lookup;
 use self::known::Known;
 use super::content_encoding::Undecodable;
-use super::transport::Answer;
+use super::transport::{Answer, REDIRECTS, is_redirect};
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Action, Data, Step};
 
@@ -50,8 +50,6 @@ impl From<Undecodable> for Wrong {
 #[derive(Debug)]
 pub struct Check {
     step: Step,
-    /// Whether the transport follows redirects, as far as it can.
-    follows: bool,
     checks_body: bool,
     reads_json: bool,
     conditions: Conditions,
@@ -67,14 +65,8 @@ impl Check {
         let (conditions, captures) = (Conditions::new(&step.expect), Captures::new(step));
         let (lookup, known) = (Lookup::new(step), Known::new());
         let (checks_body, reads_json) = (checks_body(step), reads_json(step));
-        let (step, follows) = (step.clone(), false);
-        Self { step, follows, checks_body, reads_json, conditions, lookup, known, captures }
-    }
-
-    /// Notes whether the transport follows redirects, so that one that it has not followed is explained.
-    #[must_use]
-    pub fn following(self, follows: bool) -> Self {
-        Self { follows, ..self }
+        let step = step.clone();
+        Self { step, checks_body, reads_json, conditions, lookup, known, captures }
     }
 
     /// Compares an answer with the step's expectation, and reads the answer's counters into
@@ -124,13 +116,19 @@ impl Check {
         }
         let expected = format!("status {}", self.step.expect.status);
         let redirect = match answer.status {
-            301 | 302 | 303 | 307 | 308 if self.step.action == Action::Connect => {
+            status if is_redirect(status) && self.step.action == Action::Connect => {
                 ", a redirect, which an opening handshake does not follow"
             }
-            301 | 302 | 303 | 307 | 308 if self.follows => {
+            status if is_redirect(status) && self.step.redirects > 0 => {
                 ", a redirect without a `location` that can be followed"
             }
-            301 | 302 | 303 | 307 | 308 => ", a redirect, which `redirects` in [http] would follow",
+            status if is_redirect(status) => ", a redirect, which `redirects` would follow",
+            200..=299
+                if self.step.redirects > 0
+                    && REDIRECTS.iter().any(|it| self.step.expect.status.has(*it)) =>
+            {
+                " (`redirects` follows a redirect, and `redirects = 0` would leave it)"
+            }
             _ => "",
         };
         let got = format!("{}{redirect}: {}", answer.status, answer.shown());

@@ -34,7 +34,7 @@ fn without_an_expectation_any_2xx_is_accepted() {
     for (status, body, got) in [
         (500, "oh\nno", "500: oh no"),
         (304, "", "304: an empty body"),
-        (307, "", "307, a redirect, which `redirects` in [http] would follow: an empty body"),
+        (307, "", "307, a redirect, which `redirects` would follow: an empty body"),
     ] {
         let wrong = format!("status: expected status 2xx, got {got}");
         assert_eq!(judge("", status, body), Err(wrong));
@@ -45,10 +45,23 @@ fn without_an_expectation_any_2xx_is_accepted() {
 fn a_redirect_that_was_not_followed_is_explained() {
     let body = Body::Kept(b"");
     let answer = Answer { status: 302, headers: Headers::Unkept, body, form: None, streamed: None };
-    let wrong = Check::new(&step("")).following(true).hold(&answer, &mut Vec::new()).unwrap_err();
+    let wrong = Check::new(&step("redirects = 1")).hold(&answer, &mut Vec::new()).unwrap_err();
     assert_eq!(
         wrong.sentence(),
         "expected status 2xx, got 302, a redirect without a `location` that can be followed: an empty body"
+    );
+    let answer = Answer {
+        status: 200,
+        headers: Headers::Unkept,
+        body: Body::Kept(b"home"),
+        form: None,
+        streamed: None,
+    };
+    let wrong =
+        Check::new(&step("redirects = 1\nexpect.status = 302")).hold(&answer, &mut Vec::new());
+    assert_eq!(
+        wrong.unwrap_err().sentence(),
+        "expected status 302, got 200 (`redirects` follows a redirect, and `redirects = 0` would leave it): home"
     );
 }
 

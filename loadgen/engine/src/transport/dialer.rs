@@ -1,5 +1,6 @@
 //! Opens connections to the server: TCP, and TLS for `https://`.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -11,6 +12,7 @@ use url::Url;
 
 use super::addresses::Addresses;
 use super::connections::{Tally, handshake};
+use super::proxy::Proxy;
 use super::stream::Stream;
 use super::{Failure, tls};
 use crate::plan::Plan;
@@ -18,7 +20,9 @@ use loadgen_measure::{Connections, ErrorKind};
 
 /// Opens connections to the server, counts them, and measures how long they take.
 pub(super) struct Dialer {
+    /// Addresses of the server, or of the proxy if there is one.
     addresses: Addresses,
+    proxy: Option<Proxy>,
     /// TLS configuration and the server's name; `None` for `http://`.
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     resumes: bool,
@@ -34,50 +38,85 @@ impl Dialer {
     /// Creates the dialer for the server of a plan, without opening a connection. Returns a sentence
     /// if the plan's URL or TLS options cannot be used.
     pub(super) fn new(plan: &Plan, url: &Url) -> Result<Self, String> {
-        let addresses = Addresses::of(url).ok_or(format!("{}: no host", plan.base_url))?;
+        let proxy = Proxy::of(plan, url)?;
+        let reached = proxy.as_ref().map_or(url, Proxy::url);
+        let addresses = Addresses::of(reached).ok_or(format!("{reached}: no host"))?;
         let options = &plan.scenario.http.tls;
         let tls = match url.scheme() {
             "https" => {
                 let mut config = tls::config(options, plan.scenario.http.version)?;
                 config.resumption = Resumption::disabled();
-                let name = options.server_name.as_deref().unwrap_or(addresses.host()).to_owned();
+                let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
+                let name = options.server_name.as_deref().unwrap_or(host).to_owned();
                 let server = ServerName::try_from(name.clone());
                 let server = server.map_err(|_| format!("{name:?} is no name of a server"))?;
                 Some((config.into(), server))
             }
             _ => None,
         };
-        Ok(Self { addresses, tls, resumes: options.resumes, tally: Tally::default() })
+        Ok(Self { addresses, proxy, tls, resumes: options.resumes, tally: Tally::default() })
     }
 
     /// Looks up the server's addresses, unless they are known. A lookup is not a part of opening a
     /// connection.
     pub(super) async fn find(&self) -> Result<(), Failure> {
-        self.addresses.find().await.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))
+        self.addresses.find().await.map_err(|e| self.named(e))
     }
 
-    /// Opens a connection for the user with this global number.
+    /// Opens a connection for the user with this global number, over which a proxy forwards requests of HTTP/1.1
+    /// if `forwards`. Without, and with TLS, it leads to the server itself.
     pub(super) async fn connect(
         &self,
         user: u32,
+        forwards: bool,
         sessions: &mut Sessions,
     ) -> Result<Stream, Failure> {
         self.find().await?;
         let begun = Instant::now();
-        let stream = self.addresses.connect(user).await;
-        let stream = stream.map_err(|e| Failure::new(ErrorKind::Connect, e.to_string()))?;
+        let stream = self.addresses.connect(user).await.map_err(|e| self.named(e))?;
+        let stream = match &self.proxy {
+            None => Stream::Plain(stream),
+            Some(proxy) => {
+                let passed = proxy.pass(stream, !forwards || self.tls.is_some()).await;
+                passed.map_err(|failure| proxy.named(failure))?
+            }
+        };
         let connected = Instant::now();
         let connect = connected - begun;
         let Some((config, server)) = &self.tls else {
             self.tally.opened(connect, None);
-            return Ok(Stream::Plain(stream));
+            return Ok(stream);
         };
         let config = if self.resumes { sessions.config(config) } else { config.clone() };
-        let opening = TlsConnector::from(config).connect(server.clone(), stream);
-        let stream = opening.await.map_err(|e| tls::of_handshake(&e))?;
-        let done = handshake(connected.elapsed(), stream.get_ref().1);
-        self.tally.opened(connect, Some(done));
-        Ok(Stream::Tls(Box::new(stream)))
+        let (connector, server) = (TlsConnector::from(config), server.clone());
+        let opened = match stream {
+            Stream::Plain(stream) => {
+                connector.connect(server, stream).await.map(|it| Stream::Tls(Box::new(it)))
+            }
+            Stream::ToProxy(stream) => {
+                connector.connect(server, *stream).await.map(|it| Stream::InTls(Box::new(it)))
+            }
+            // Unreachable: the TLS with the server is opened here.
+            opened @ (Stream::Tls(_) | Stream::InTls(_)) => Ok(opened),
+        };
+        let opened = opened.map_err(|e| tls::of_handshake(&e))?;
+        let done = opened.tls().map(|tls| handshake(connected.elapsed(), tls));
+        self.tally.opened(connect, done);
+        Ok(opened)
+    }
+
+    /// The proxy through which connections lead; `None` if there is none.
+    pub(super) fn proxy(&self) -> Option<&Proxy> {
+        self.proxy.as_ref()
+    }
+
+    /// Returns why no connection was opened. Names the proxy if there is one.
+    fn named(&self, error: io::Error) -> Failure {
+        let failure = Failure::new(ErrorKind::Connect, error.to_string());
+        match &self.proxy {
+            None => failure,
+            Some(proxy) => proxy.named(failure),
+        }
     }
 
     /// Counts a connection by the HTTP version of its first answer.
@@ -87,7 +126,8 @@ impl Dialer {
 
     /// Returns the counts of the connections opened so far.
     pub(super) fn connections(&self) -> Connections {
-        self.tally.connections(Some(&self.addresses))
+        // A proxy looks up the addresses of the server.
+        self.tally.connections(self.proxy.is_none().then_some(&self.addresses))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Sends requests to the server and reads the answers. Each transport has its own file.
 //!
 //! All transports give the same outcome for the same server. `http1` and `http2` are our own; `reqwest`
-//! does what they can't.
+//! is a second opinion. A [`Link`] sends the requests of a user over a [`route`] to the server, and its
+//! [`journey`] keeps cookies and follows redirects.
 
 mod addresses;
 mod ahead;
@@ -14,8 +15,11 @@ mod fields;
 mod headers;
 mod http1;
 mod http2;
+mod journey;
+mod proxy;
 mod reqwest;
 mod resend;
+mod route;
 mod step_request;
 mod stream;
 mod tls;
@@ -27,6 +31,8 @@ use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
 
+use url::Url;
+
 use self::answer::form;
 pub use self::answer::{Answer, Body, Form, Keep};
 pub use self::failure::{Failure, PARTLY, PROXY, REDIRECTED};
@@ -36,6 +42,11 @@ pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
 #[cfg(any(test, fuzzing))]
 pub use self::http2::http2_foreign;
+#[cfg(any(test, fuzzing))]
+pub use self::journey::fuzzing::journey_foreign;
+pub use self::journey::{Hop, REDIRECTS, is_redirect};
+use self::journey::{Journey, Journeys};
+use self::route::{Route, Server};
 pub use self::websocket::Slot;
 use super::plan::{Number, Plan};
 use loadgen_measure::{Connections, StreamTimes};
@@ -45,23 +56,32 @@ use loadgen_scenario::{Data, Step, TransportKind};
 const USER_AGENT: &str = concat!("loadgen/", env!("CARGO_PKG_VERSION"));
 
 /// State shared by a process's users: the server's address, and requests' constant parts.
-pub enum Transport {
-    /// Our own implementation of HTTP/1.1.
-    Http1(http1::Http1),
-    /// Our own implementation of HTTP/2.
-    Http2(Box<http2::Http2>),
-    /// The `reqwest` crate.
-    Reqwest(Box<reqwest::Reqwest>),
+pub struct Transport {
+    server: Server,
+    /// `None` if users keep nothing from one response to the next request.
+    journeys: Option<Arc<Journeys>>,
+    /// Host and port of the proxy; `None` if there is none.
+    proxy: Option<Arc<str>>,
 }
 
 /// Sends the requests of one user.
-pub enum Link<'a> {
-    /// The user's own connection.
-    Http1(Box<http1::Link<'a>>),
-    /// The user's own HTTP/2 connection, or its access to a shared one.
-    Http2(Box<http2::Link<'a>>),
-    /// The user's own `reqwest` client.
-    Reqwest(Box<reqwest::Link<'a>>),
+pub struct Link {
+    /// The way to the server under load.
+    route: Route,
+    journey: Option<Box<Journey>>,
+    /// See [`Transport`].
+    proxy: Option<Arc<str>>,
+}
+
+/// Says of a failure at the server that it may be one of the proxy between.
+fn through(failure: Failure, proxy: Option<&str>) -> Failure {
+    match proxy {
+        Some(place) if !failure.message.contains(PROXY) => {
+            let message = format!("{}, through {PROXY}{place}", failure.message);
+            Failure { message: message.into(), ..failure }
+        }
+        _ => failure,
+    }
 }
 
 impl Transport {
@@ -72,63 +92,55 @@ impl Transport {
         if plan.scenario.grpc.is_some() && kind != TransportKind::Http2 {
             return Err("gRPC needs the transport http2".to_owned());
         }
-        match kind {
-            TransportKind::Http2 | TransportKind::Reqwest if plan.scenario.uses_websocket() => {
-                Err("a WebSocket needs the transport http1".to_owned())
-            }
-            TransportKind::Http1 => http1::Http1::new(plan).map(Self::Http1),
-            TransportKind::Http2 => http2::Http2::new(plan).map(|it| Self::Http2(it.into())),
-            TransportKind::Reqwest => {
-                reqwest::Reqwest::new(plan).map(|it| Self::Reqwest(it.into()))
-            }
+        if plan.scenario.uses_websocket() && kind != TransportKind::Http1 {
+            return Err("a WebSocket needs the transport http1".to_owned());
         }
+        let proxy = plan.scenario.http.proxy.as_ref().and_then(|url| Url::parse(url).ok());
+        let proxy = proxy.as_ref().map(|url| proxy::place(url).into());
+        Ok(Self { server: Server::new(plan, kind)?, journeys: Journeys::of(plan, kind), proxy })
     }
 
     /// Prepares these users' connections before they send: `http1` and `http2` open them, `reqwest` only
     /// looks up the server's addresses.
     pub async fn open(&self, users: impl Iterator<Item = Number>) {
-        match self {
-            Self::Http1(shared) => shared.open(users).await,
-            Self::Http2(shared) => shared.open(users).await,
-            Self::Reqwest(shared) => shared.find_addresses().await,
-        }
+        self.server.open(users).await;
     }
 
     /// Creates the link through which `user` sends.
-    pub fn link(&self, user: Number) -> Link<'_> {
-        match self {
-            Self::Http1(shared) => Link::Http1(Box::new(http1::Link::new(shared, user.local))),
-            Self::Http2(shared) => Link::Http2(Box::new(http2::Link::new(shared, user))),
-            Self::Reqwest(shared) => Link::Reqwest(Box::new(reqwest::Link::new(shared, user))),
-        }
+    pub fn link(&self, user: Number) -> Link {
+        let journey = self.journeys.clone().map(|shared| Box::new(Journey::new(shared, user)));
+        Link { route: self.server.route(user), journey, proxy: self.proxy.clone() }
     }
 
     /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
-        match self {
-            Self::Http1(shared) => shared.connections(),
-            Self::Http2(shared) => shared.connections(),
-            Self::Reqwest(shared) => shared.connections(),
+        let mut all = self.server.connections();
+        if let Some(journeys) = &self.journeys {
+            all.merge(&journeys.connections());
         }
+        all
     }
 }
 
-impl Link<'_> {
+impl Link {
     /// Renders the next request: the scenario's step at `index`, with its generated values. After
     /// an error, no request is ready for [`Self::exchange`].
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
-        match self {
-            Self::Http1(link) => link.render(index, data),
-            Self::Http2(link) => link.render(index, data),
-            Self::Reqwest(link) => Ok(link.render(index, data)?),
+        if let Some(journey) = &mut self.journey {
+            journey.begin();
         }
+        self.route.render(index, data)?;
+        if let Some(journey) = &mut self.journey {
+            journey.add_cookies(&mut self.route, index);
+        }
+        Ok(())
     }
 
     /// Returns the place of the user's WebSocket; `None` if the scenario uses none.
     pub fn socket(&self) -> Option<&Arc<Slot>> {
-        match self {
-            Self::Http1(link) => link.socket(),
-            Self::Http2(_) | Self::Reqwest(_) => None,
+        match &self.route {
+            Route::Http1(link) => link.socket(),
+            Route::Http2(_) | Route::Reqwest(_) => None,
         }
     }
 
@@ -144,61 +156,69 @@ impl Link<'_> {
     pub fn give_up(&self, step: &Step) -> String {
         let timeout = step.timeout;
         let of_socket = self.socket().and_then(|socket| socket.give_up(step));
-        of_socket.unwrap_or_else(|| match self.stream_times(step).map_or(0, |times| times.events) {
-            0 => format!("no complete response within {timeout:?}"),
-            1 => format!("1 event, but no end of the stream within {timeout:?}"),
-            n => format!("{n} events, but no end of the stream within {timeout:?}"),
-        })
+        let said = of_socket.unwrap_or_else(|| {
+            match self.stream_times(step).map_or(0, |times| times.events) {
+                0 => format!("no complete response within {timeout:?}"),
+                1 => format!("1 event, but no end of the stream within {timeout:?}"),
+                n => format!("{n} events, but no end of the stream within {timeout:?}"),
+            }
+        });
+        match &self.proxy {
+            None => said,
+            Some(place) => format!("{said}, through {PROXY}{place}"),
+        }
     }
 
     /// Keeps the headers and up to 1 MiB of the body of each answer from now on, also if nothing
     /// reads them.
     pub fn keep_samples(&mut self) {
-        match self {
-            Self::Http1(link) => link.keep_samples(),
-            Self::Http2(link) => link.keep_samples(),
-            Self::Reqwest(link) => link.keep_samples(),
+        self.route.keep_samples();
+        if let Some(journey) = &mut self.journey {
+            journey.keep_samples();
         }
     }
 
     /// Sends the request, once more if the server did not process it, and reads the answer to the last
-    /// byte. Dropping the future before its end abandons the request.
+    /// byte; follows redirects as the step says. Dropping the future before its end abandons the request.
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        match self {
-            Self::Http1(link) => link.exchange(step).await,
-            Self::Http2(link) => link.exchange(step).await,
-            // Boxed, so that users of the other transports don't carry the memory for this future.
-            Self::Reqwest(link) => Box::pin(link.exchange(step)).await,
-        }
+        let Self { route, journey, proxy } = self;
+        let through = |failure: Failure| through(failure, proxy.as_deref());
+        let came = route.send(step).await.map_err(through)?;
+        let Some(journey) = journey.as_mut().filter(|_| !step.action.needs_socket()) else {
+            return route.answer(came, step);
+        };
+        let Some(next) = journey.arrived(route, step)? else {
+            return route.answer(came, step);
+        };
+        drop(came);
+        // Boxed, because few responses are redirects.
+        let came = Box::pin(journey.follow(route, next, step)).await.map_err(through)?;
+        journey.route_mut(route).answer(came, step)
+    }
+
+    /// The way over which the last response came.
+    fn last(&self) -> &Route {
+        self.journey.as_ref().map_or(&self.route, |journey| journey.route(&self.route))
     }
 
     /// Gives a used connection time to become free for the next request. Call
     /// between requests, while no request is timed.
     pub async fn settle(&self) {
-        match self {
-            Self::Http1(_) | Self::Http2(_) => {}
-            Self::Reqwest(_) => reqwest::settle().await,
+        if matches!(self.route, Route::Reqwest(_)) {
+            reqwest::settle().await;
         }
     }
 
     /// Time when the last exchange, of `step`, read the first byte of its answer; `None` if it read the
     /// whole answer at once, and thus without a time of its own. `reqwest` tells when it has read the head.
     pub fn first_byte(&self, step: &Step) -> Option<Instant> {
-        match self {
-            Self::Http1(link) => link.first_byte(step),
-            Self::Http2(link) => link.first_byte(),
-            Self::Reqwest(link) => link.first_byte(),
-        }
+        self.last().first_byte(step)
     }
 
     /// Times of the events that the last exchange has read; `None` if its step expects no stream.
     pub fn stream_times(&self, step: &Step) -> Option<StreamTimes<'_>> {
         step.expect.stream.as_ref()?;
-        match self {
-            Self::Http1(link) => link.stream_times(),
-            Self::Http2(link) => link.stream_times(),
-            Self::Reqwest(link) => link.stream_times(),
-        }
+        self.last().stream_times()
     }
 
     /// Awaits `wait`, and meanwhile answers what the server sends between two requests, such as PING.
@@ -215,27 +235,33 @@ impl Link<'_> {
     }
 
     fn tend(&mut self, context: &mut Context<'_>) {
-        if let Self::Http2(link) = self {
-            link.tend(context);
+        self.route.tend(context);
+        if let Some(journey) = &mut self.journey {
+            journey.tend(context);
         }
     }
 
-    /// Whether the request of the last exchange was sent again, because the server had not processed it.
+    /// Whether a request of the last exchange was sent again, because the server had not processed it.
     pub fn was_sent_again(&self) -> bool {
-        match self {
-            Self::Http1(link) => link.resend.was_sent_again(),
-            Self::Http2(link) => link.resend.was_sent_again(),
-            Self::Reqwest(link) => link.resend.was_sent_again(),
+        match &self.journey {
+            None => self.route.was_sent_again(),
+            Some(journey) => journey.was_sent_again(&self.route),
         }
     }
 
     /// Number of body bytes that the last exchange, of `step`, has read, even if the exchange was cut
-    /// short.
+    /// short; without those of the redirects that it followed.
     pub fn received(&self, step: &Step) -> u64 {
-        match self {
-            Self::Http1(link) => link.received(step),
-            Self::Http2(link) => link.received(),
-            Self::Reqwest(link) => link.received(),
-        }
+        self.last().received(step)
+    }
+
+    /// The redirects that the last exchange followed, after [`Self::keep_samples`]. `reqwest` does not tell them.
+    pub fn hops(&self) -> &[Hop] {
+        self.journey.as_ref().map_or(&[], |journey| journey.hops())
+    }
+
+    /// Names of the cookies that the user keeps. `reqwest` does not tell them.
+    pub fn cookies(&self) -> Vec<String> {
+        self.journey.as_ref().map(|journey| journey.cookies()).unwrap_or_default()
     }
 }

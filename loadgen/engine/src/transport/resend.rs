@@ -30,11 +30,11 @@ impl Resend {
         self.was_sent_again = false;
     }
 
-    /// Whether the request of `step`, which has failed, is to be sent again. If so, it counts as sent again.
-    pub(super) fn again(&mut self, failure: &Failure, step: &Step) -> bool {
+    /// Whether the request that has failed is to be sent again. If so, it counts as sent again.
+    pub(super) fn again(&mut self, failure: &Failure, is_idempotent: bool) -> bool {
         let is_safe = match failure.work {
             Work::None => true,
-            Work::Unanswered => step.method.is_idempotent(),
+            Work::Unanswered => is_idempotent,
             Work::Possible => false,
         };
         let again = is_safe && self.is_wanted && !self.was_sent_again;
@@ -100,12 +100,12 @@ mod tests {
             ("post", Work::Unanswered, false),
             ("patch", Work::Unanswered, false),
         ] {
-            let (step, failure) = (step(method), failure(work));
-            assert!(!Resend::new(false).again(&failure, &step), "{method}, {work:?}");
+            let (is_idempotent, failure) = (step(method).method.is_idempotent(), failure(work));
+            assert!(!Resend::new(false).again(&failure, is_idempotent), "{method}, {work:?}");
             let mut resend = Resend::new(true);
-            assert_eq!(resend.again(&failure, &step), expected, "{method}, {work:?}");
+            assert_eq!(resend.again(&failure, is_idempotent), expected, "{method}, {work:?}");
             assert_eq!(resend.was_sent_again(), expected);
-            assert!(!resend.again(&failure, &step), "only once");
+            assert!(!resend.again(&failure, is_idempotent), "only once");
             resend.begin();
             assert!(!resend.was_sent_again());
         }

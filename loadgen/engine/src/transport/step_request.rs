@@ -81,7 +81,7 @@ fn encoded(text: &str, in_query: &mut bool) -> String {
 }
 
 /// Returns the host, followed by the port if it is not the scheme's default.
-fn host(url: &Url) -> String {
+pub(super) fn host(url: &Url) -> String {
     let host = url.host_str().unwrap_or_default();
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }

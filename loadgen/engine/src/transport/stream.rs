@@ -4,6 +4,7 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 
+use rustls::ClientConnection;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -13,15 +14,25 @@ pub(super) enum Stream {
     Plain(TcpStream),
     /// Boxed, so that users without TLS don't carry the memory for it.
     Tls(Box<TlsStream<TcpStream>>),
+    /// With the TLS of a proxy alone.
+    ToProxy(Box<TlsStream<TcpStream>>),
+    /// Within the TLS of a proxy.
+    InTls(Box<TlsStream<TlsStream<TcpStream>>>),
 }
 
 impl Stream {
     /// Whether the server has chosen HTTP/1.1 in the TLS handshake, although it was offered HTTP/2.
     /// A server that chooses nothing does not know HTTP/2 (RFC 9113, section 3.2).
     pub(super) fn refuses_http2(&self) -> bool {
+        self.tls().is_some_and(|tls| tls.alpn_protocol() != Some(b"h2"))
+    }
+
+    /// The TLS with the server; `None` without TLS.
+    pub(super) fn tls(&self) -> Option<&ClientConnection> {
         match self {
-            Self::Plain(_) => false,
-            Self::Tls(stream) => stream.get_ref().1.alpn_protocol() != Some(b"h2"),
+            Self::Plain(_) | Self::ToProxy(_) => None,
+            Self::Tls(stream) => Some(stream.get_ref().1),
+            Self::InTls(stream) => Some(stream.get_ref().1),
         }
     }
 
@@ -33,13 +44,17 @@ impl Stream {
             Self::Plain(stream) => {
                 stream.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
             }
-            Self::Tls(stream) => {
-                let mut context = Context::from_waker(Waker::noop());
-                let mut byte = [0];
-                Pin::new(stream).poll_read(&mut context, &mut ReadBuf::new(&mut byte)).is_pending()
-            }
+            Self::Tls(stream) | Self::ToProxy(stream) => is_quiet(stream),
+            Self::InTls(stream) => is_quiet(stream),
         }
     }
+}
+
+/// Like [`Stream::is_quiet`], for a stream with TLS.
+fn is_quiet(stream: &mut (impl AsyncRead + Unpin)) -> bool {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut byte = [0];
+    Pin::new(stream).poll_read(&mut context, &mut ReadBuf::new(&mut byte)).is_pending()
 }
 
 impl AsyncRead for Stream {
@@ -50,7 +65,10 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
-            Self::Tls(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Tls(stream) | Self::ToProxy(stream) => {
+                Pin::new(stream).poll_read(context, buffer)
+            }
+            Self::InTls(stream) => Pin::new(stream).poll_read(context, buffer),
         }
     }
 }
@@ -63,7 +81,10 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
-            Self::Tls(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Tls(stream) | Self::ToProxy(stream) => {
+                Pin::new(stream).poll_write(context, bytes)
+            }
+            Self::InTls(stream) => Pin::new(stream).poll_write(context, bytes),
         }
     }
 
@@ -74,7 +95,10 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
-            Self::Tls(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Self::Tls(stream) | Self::ToProxy(stream) => {
+                Pin::new(stream).poll_write_vectored(context, slices)
+            }
+            Self::InTls(stream) => Pin::new(stream).poll_write_vectored(context, slices),
         }
     }
 
@@ -86,14 +110,16 @@ impl AsyncWrite for Stream {
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(_) => Poll::Ready(Ok(())),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(context),
+            Self::Tls(stream) | Self::ToProxy(stream) => Pin::new(stream).poll_flush(context),
+            Self::InTls(stream) => Pin::new(stream).poll_flush(context),
         }
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Tls(stream) | Self::ToProxy(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::InTls(stream) => Pin::new(stream).poll_shutdown(context),
         }
     }
 }

@@ -59,7 +59,7 @@ struct User<'a> {
     visitor: Visitor<'a>,
     data: Data,
     chance: Chance,
-    link: Link<'a>,
+    link: Link,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
     /// Think time before the next request; `None` for none, as before the first request.

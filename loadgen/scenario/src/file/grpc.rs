@@ -233,8 +233,14 @@ pub(super) fn check_http(
     place: Range<usize>,
     faults: &mut Faults<'_>,
 ) {
-    let (what, help) = match (http.needs_reqwest().first(), http.version, http.transport()) {
-        (Some(feature), ..) => (feature.to_string(), "leave out the key in [http]"),
+    let asked = [
+        ("redirects", http.redirects > 0),
+        ("cookies", http.cookies),
+        ("a proxy", http.proxy.is_some()),
+    ];
+    let asked = asked.into_iter().find(|(_, asked)| *asked);
+    let (what, help) = match (asked, http.version, http.transport()) {
+        (Some((feature, _)), ..) => (feature.to_owned(), "leave out the key in [http]"),
         (None, HttpVersion::Http11, _) => {
             ("HTTP/1.1".to_owned(), "leave out `version`: a scenario with calls uses HTTP/2")
         }

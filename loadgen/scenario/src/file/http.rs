@@ -16,7 +16,7 @@ use crate::http::{Http, HttpVersion, Reuse, TransportKind};
 use crate::overrides::MOST_USERS;
 
 /// Largest number of consecutive redirects: as many as browsers follow.
-const MOST_REDIRECTS: u64 = 20;
+pub(super) const MOST_REDIRECTS: u64 = 20;
 
 /// Largest number of connections, and of users of one connection: as many as users.
 const MOST_SHARED: u64 = MOST_USERS as u64;
@@ -47,7 +47,7 @@ keys! {
         .otherwise("one for each user");
     /// most users who share an HTTP/2 connection, and thus most of its concurrent requests
     const STREAMS: Key<Integer> = key("streams", integer(1, MOST_SHARED)).otherwise("no limit");
-    /// most consecutive redirects that a request follows
+    /// most consecutive redirects that a request follows, unless its [step](#step) says otherwise
     const REDIRECTS: Defaulted<Integer> = key("redirects", integer(0, MOST_REDIRECTS)).or("0");
     /// whether each user keeps the cookies that it receives, as a browser does
     const COOKIES: Defaulted<Boolean> = key("cookies", Boolean).or("false");
@@ -58,8 +58,8 @@ keys! {
     /// whether a request that the server [never
     /// processed](../explanation/counting.md#requests-that-are-sent-again) is sent again
     const RESEND: Defaulted<Boolean> = key("resend", Boolean).or("true");
-    /// implementation that sends the requests. `http1` and `http2` cost the generator least; `reqwest` supports
-    /// redirects, cookies and proxies
+    /// implementation that sends the requests: loadgen's own for the version, `http1` or `http2`, or `reqwest` as
+    /// a second opinion
     const TRANSPORT: Defaulted<Choice<Option<TransportKind>>> = key("transport", Choice(&TRANSPORTS))
         .or("\"auto\"");
     /// [TLS options](#httptls)
@@ -71,11 +71,6 @@ keys! {
 
 /// Says which keys do not go together with a transport, or with shared connections.
 fn rules(table: Schema) -> Schema {
-    let without_reqwest = [
-        ("redirects", json!({ "const": 0 })),
-        ("cookies", json!({ "const": false })),
-        ("proxy", json!(false)),
-    ];
     let http1 = [("version", json!({ "const": "1.1" }))];
     let http2 = [("version", json!({ "const": "2" }))];
     let shared = [
@@ -84,8 +79,7 @@ fn rules(table: Schema) -> Schema {
     ];
     let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
     // A scenario with gRPC calls may leave the version out.
-    let needing =
-        |keys: &[(&'static str, Json)]| partly(keys.iter().cloned().chain(without_reqwest.clone()));
+    let needing = |keys: &[(&'static str, Json)]| partly(keys.iter().cloned());
     let shares = json!({ "anyOf": [{ "required": ["connections"] }, { "required": ["streams"] }] });
     let conditions = json!([
         { "if": says("transport", "http1"), "then": needing(&http1) },
@@ -127,7 +121,7 @@ pub(super) fn read(
     check_transport(&http, &values, faults);
     check_sharing(&http, &values, faults);
     if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
-        refuse_server_name(&http, &values, faults);
+        refuse_server_name(&values, faults);
     }
     Some(http)
 }
@@ -172,33 +166,26 @@ fn is_host(host: Host<&str>) -> bool {
 fn check_transport(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
     let value = |key| values.iter().find(|value| value.key == key);
     let (Some(kind), Some(forced)) = (http.transport, value("transport")) else { return };
-    let features = http.needs_reqwest();
-    let by_reqwest = features.iter().map(|feature| (feature.key(), "needs reqwest"));
-    let beyond: Vec<(&str, &str)> = match (kind, http.version) {
-        (TransportKind::Http1, HttpVersion::Http2) => {
-            by_reqwest.chain([("version", "needs http2")]).collect()
-        }
-        (TransportKind::Http1, HttpVersion::Http11) => by_reqwest.collect(),
-        (TransportKind::Http2, HttpVersion::Http2) => by_reqwest.collect(),
+    let beyond: &[&str] = match (kind, http.version) {
+        (TransportKind::Http1, HttpVersion::Http2) => &["version"],
+        (TransportKind::Http1, HttpVersion::Http11)
+        | (TransportKind::Http2, HttpVersion::Http2) => &[],
         (TransportKind::Http2, HttpVersion::Http11) => {
             let message = "the transport `http2` needs `version = \"2\"`";
             let help = "add `version = \"2\"`, or leave out `transport`";
             return forced.fault::<()>(message, "chosen here", help, faults).unwrap_or_default();
         }
-        (TransportKind::Reqwest, _) => {
-            vec![("connections", "needs http2"), ("streams", "needs http2")]
-        }
+        (TransportKind::Reqwest, _) => &["connections", "streams"],
     };
-    let beyond = beyond.into_iter().filter_map(|(key, label)| Some((value(key)?, label)));
-    let beyond: Vec<_> = beyond.collect();
+    let beyond: Vec<_> = beyond.iter().filter_map(|key| value(key)).collect();
     if beyond.is_empty() {
         return;
     }
     let message = format!("the transport `{kind}` does not support all options in [http]");
     let fault = Fault::new(message)
+        .at(forced.place(), "chosen here")
         .help("leave out `transport`: loadgen then uses the transport that the options need");
-    let places = [(forced, "chosen here")].into_iter().chain(beyond);
-    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+    faults.add(beyond.iter().fold(fault, |fault, value| fault.at(value.place(), "needs http2")));
 }
 
 /// Adds a fault if users are to share connections where they cannot.
@@ -217,15 +204,6 @@ fn check_sharing(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
         let message = format!("`{}` has no effect if each request opens a connection", first.key);
         let fault =
             Fault::new(message).at(first.place(), "no effect").at(other.place(), "chosen here");
-        return faults.add(fault.help("leave one of them out"));
-    }
-    let features = http.needs_reqwest();
-    let of_feature = |value: &&Value<'_>| features.iter().any(|it| it.key() == value.key);
-    if let Some(other) = values.iter().find(of_feature) {
-        let message = format!("`{}` does not go together with `{}`", first.key, other.key);
-        let fault = Fault::new(message)
-            .at(first.place(), "needs the transport http2")
-            .at(other.place(), "needs the transport reqwest");
         faults.add(fault.help("leave one of them out"));
     }
 }
@@ -242,14 +220,11 @@ pub(super) fn check_users(value: &Value<'_>, http: &Http, users: u32, faults: &m
 }
 
 /// Adds a fault: `reqwest` always asks for the host of the URL.
-fn refuse_server_name(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+fn refuse_server_name(values: &[Value<'_>], faults: &mut Faults<'_>) {
     let fault = Fault::new("the transport `reqwest` does not support `server_name`")
-        .help("leave out `server_name`, or the options that need reqwest");
-    let features = http.needs_reqwest();
-    let asking = values.iter().filter(|value| {
-        value.key == "transport" || features.iter().any(|feature| feature.key() == value.key)
-    });
+        .help("leave out `server_name` or `transport`");
+    let asking = values.iter().filter(|value| value.key == TRANSPORT.name());
     let tls = values.iter().filter(|value| value.key == "tls").map(|value| (value, "named here"));
-    let places = tls.chain(asking.map(|value| (value, "needs reqwest")));
+    let places = tls.chain(asking.map(|value| (value, "chosen here")));
     faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
 }

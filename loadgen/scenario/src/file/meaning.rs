@@ -16,13 +16,13 @@ pub(super) const GRPC_STATUS: &str = "grpc_status";
 pub(super) fn refuse(table: &mut Table<'_>, action: Action, faults: &mut Faults<'_>) {
     let refused: &[&'static str] = match action {
         Action::Request => &[SUBPROTOCOL],
-        Action::Call => &["query", SUBPROTOCOL],
-        Action::Connect => &["body", "counters"],
+        Action::Call => &["query", "redirects", SUBPROTOCOL],
+        Action::Connect => &["body", "counters", "redirects"],
         Action::Send { reply: true } | Action::Receive => {
-            &["query", "headers", "auth", "body", SUBPROTOCOL]
+            &["query", "headers", "auth", "body", "redirects", SUBPROTOCOL]
         }
         Action::Send { reply: false } | Action::Close => {
-            &["query", "headers", "auth", "body", SUBPROTOCOL, "counters", "capture"]
+            &["query", "headers", "auth", "body", "redirects", SUBPROTOCOL, "counters", "capture"]
         }
     };
     for value in table.take_any(refused.iter().copied()) {
@@ -88,6 +88,7 @@ fn refuse_key(value: &Value<'_>, action: Action, faults: &mut Faults<'_>) {
         (SUBPROTOCOL | "headers" | "header" | "auth" | "query" | "status", _) => {
             "only the step with `websocket` sends an HTTP request and reads its status and headers"
         }
+        ("redirects", _) => "only HTTP requests follow redirects: leave out the key",
         ("stream", _) => "only the body of an HTTP response can be a stream",
         (_, Action::Connect) => "expect and read messages in a step with `send` or `receive`",
         _ => "leave out the key: such a step reads no message",

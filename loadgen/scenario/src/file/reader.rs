@@ -23,6 +23,8 @@ pub(super) struct Faults<'a> {
     pub(super) folder: PathBuf,
     /// Whether requests use HTTP/2, which has no headers of connections.
     pub(super) is_http2: bool,
+    /// Most redirects that a request follows, unless its step says otherwise.
+    pub(super) redirects: u32,
     /// Services that steps can call with gRPC.
     pub(super) services: Services,
     /// Names that a template can use at the current point of the file.
@@ -33,7 +35,7 @@ impl<'a> Faults<'a> {
     pub(super) fn new(text: &'a str) -> Self {
         let (folder, scope) = (PathBuf::new(), Scope::default());
         let services = Services::default();
-        Self { text, list: Vec::new(), folder, is_http2: false, services, scope }
+        Self { text, list: Vec::new(), folder, is_http2: false, redirects: 0, services, scope }
     }
 
     pub(super) fn add(&mut self, fault: Fault) {

@@ -104,6 +104,7 @@ pub(super) fn read(
         None => Some(http),
     };
     faults.is_http2 = http.as_ref().is_some_and(|http| http.version == HttpVersion::Http2);
+    faults.redirects = http.as_ref().map_or(0, |http| http.redirects);
     if let Some(value) = &grpc_table {
         faults.services = grpc::read(value, faults);
         if !makes_calls {

@@ -11,7 +11,7 @@ use super::{body, headers, json};
 use crate::action::Action;
 use crate::body::Body;
 use crate::error::Fault;
-use crate::http::{Http, HttpFeature, HttpVersion, TransportKind};
+use crate::http::{Http, HttpVersion, TransportKind};
 use crate::model::When;
 use crate::nearest::list;
 use crate::template::Template;
@@ -174,19 +174,12 @@ pub(super) fn check_http(
     if transport == TransportKind::Http1 {
         return;
     }
-    let (what, help) = match (http.needs_reqwest().first(), http.version) {
-        (Some(feature @ HttpFeature::Cookies), _) => (
-            feature.to_string(),
-            "leave out `cookies`: capture the cookie, and send it as a header of the step",
-        ),
-        (Some(feature), _) => (feature.to_string(), "leave out the key in [http]"),
-        (None, HttpVersion::Http2) => (
+    let (what, help) = match http.version {
+        HttpVersion::Http2 => (
             "HTTP/2".to_owned(),
             "leave out `version`: a WebSocket over HTTP/2 (RFC 8441) is not supported",
         ),
-        (None, HttpVersion::Http11) => {
-            (format!("the transport `{transport}`"), "leave out `transport`")
-        }
+        HttpVersion::Http11 => (format!("the transport `{transport}`"), "leave out `transport`"),
     };
     let fault = Fault::new(format!("a WebSocket cannot be used with {what}"));
     faults.add_beside(fault.at(place, "uses a WebSocket").help(help), table);

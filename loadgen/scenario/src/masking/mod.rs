@@ -57,7 +57,11 @@ impl Secrets {
         };
         let hides_basic = credentials.iter().any(is_own);
         let credentials = credentials.into_iter().flat_map(of_credentials);
-        Self { hides_basic, ..Self::new(variables.chain(credentials)) }
+        let proxy = scenario.http.proxy_credentials().into_iter().flat_map(|(user, password)| {
+            let shown = "(password of the proxy)".to_owned();
+            [(format!("{user}:{password}"), shown.clone()), (password, shown)]
+        });
+        Self { hides_basic, ..Self::new(variables.chain(credentials).chain(proxy)) }
     }
 
     /// Hides these values, each behind the text to show instead.

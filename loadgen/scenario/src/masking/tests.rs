@@ -22,6 +22,17 @@ fn credentials_of_each_user_are_hidden_in_any_text() {
 }
 
 #[test]
+fn the_password_of_the_proxy_is_hidden() {
+    let text = "http = { proxy = 'http://bob:hunter2%21@127.0.0.1:3128' }\n[[step]]\nget = '/'";
+    let hidden = Secrets::of(&parse("test", "test.toml", text).unwrap());
+    assert_eq!(
+        hidden.hidden("got 407: proxy-authorization: Basic Ym9iOmh1bnRlcjIh, hunter2!, hunter2%21"),
+        "got 407: proxy-authorization: Basic (password of the proxy), (password of the proxy), \
+         (password of the proxy)"
+    );
+}
+
+#[test]
 fn values_quoted_from_a_server_are_hidden() {
     let secrets = Secrets::of(&scenario());
     for (said, shown) in [

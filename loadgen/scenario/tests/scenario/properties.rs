@@ -80,28 +80,25 @@ proptest! {
         let text = format!(
             "[http]\nversion = \"{version}\"\nredirects = {redirects}\ncookies = {cookies}\n{proxied}\n{shared}\ntransport = \"{transport}\"\n[[step]]\nget = \"/\"",
         );
-        let plain = redirects == 0 && !cookies && !proxy;
         let own = if version == "2" { TransportKind::Http2 } else { TransportKind::Http1 };
         let is_shared = connections.is_some();
         match parse("any", "any.toml", &text) {
             Ok(Scenario { http, .. }) => {
                 let chosen = http.transport();
                 match transport.as_str() {
-                    "auto" if plain => prop_assert_eq!(chosen, own),
-                    "auto" => prop_assert_eq!(chosen, TransportKind::Reqwest),
+                    "auto" => prop_assert_eq!(chosen, own),
                     forced => prop_assert_eq!(chosen.to_string(), forced),
                 }
                 prop_assert!(chosen == own || chosen == TransportKind::Reqwest);
                 prop_assert!(chosen == TransportKind::Http2 || !is_shared);
-                prop_assert!(chosen == TransportKind::Reqwest || plain);
             }
             Err(_) => {
                 let impossible = match transport.as_str() {
                     "auto" => false,
                     "reqwest" => is_shared,
-                    forced => !plain || forced != own.to_string(),
+                    forced => forced != own.to_string(),
                 };
-                let unshareable = is_shared && (version == "1.1" || !plain);
+                let unshareable = is_shared && version == "1.1";
                 prop_assert!(impossible || unshareable, "{text}");
             }
         }

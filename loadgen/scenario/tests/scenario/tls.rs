@@ -68,7 +68,7 @@ fn wrong_options_are_refused_with_a_reason() {
         ("version = \"1.1\"", "version"),
         ("password = \"{{ env OTHER }}\"", "password"),
         (
-            "server_name = \"example.org\"\n[http]\ncookies = true",
+            "server_name = \"example.org\"\n[http]\ntransport = \"reqwest\"",
             "the transport `reqwest` does not support `server_name`",
         ),
     ] {

@@ -21,7 +21,7 @@ use crate::text::{count, counted};
 pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure> {
     let base_url = base_url("--try", url)?;
     let mut scenario = scenarios::find_to_run(name)?;
-    unused::refuse_tls(tls::given(tls), &[base_url.as_str()], &scenario.http)?;
+    unused::refuse_tls(tls::given(tls), &[base_url.as_str()], &scenario)?;
     tls::apply(tls, &mut scenario.http.tls)?;
     let name = scenario.name.clone();
     let plan = Plan {
@@ -72,6 +72,9 @@ fn shown(step: &Step, tried: &Tried) -> String {
     if let Some(body) = &tried.body {
         let _ = writeln!(out, "  > {}", shortened(body));
     }
+    for redirect in &tried.redirects {
+        let _ = writeln!(out, "  < {}", shortened(redirect));
+    }
     if let Some(answer) = &tried.answer {
         let took = answer.took.as_secs_f64() * 1e3;
         let bytes = count(answer.bytes);
@@ -99,6 +102,9 @@ fn shown(step: &Step, tried: &Tried) -> String {
         if !answer.beginning.is_empty() {
             let _ = writeln!(out, "  < {}", shortened(&answer.beginning));
         }
+    }
+    if !tried.cookies.is_empty() {
+        let _ = writeln!(out, "  keeps the cookies {}", shortened(&tried.cookies.join(", ")));
     }
     for (name, value) in &tried.captured {
         let _ = writeln!(out, "  captured {name}: {}", shortened(value));

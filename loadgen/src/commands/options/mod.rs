@@ -104,7 +104,7 @@ pub fn job(
         Subject::Lab { .. } => Vec::new(),
         Subject::Running(servers) => servers.iter().map(|server| server.url.as_str()).collect(),
     };
-    unused::refuse_tls(tls::given(&common.tls), &urls, &scenario.http)?;
+    unused::refuse_tls(tls::given(&common.tls), &urls, &scenario)?;
     tls::apply(&common.tls, &mut scenario.http.tls)?;
     if numbers.users.is_empty() {
         numbers.users.push(scenario.load.users);

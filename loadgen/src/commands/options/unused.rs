@@ -5,7 +5,7 @@ use super::runtime;
 use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
 use crate::experiment::contender::Numbers;
 use crate::failure::{Exit, Failure};
-use crate::scenario::Http;
+use crate::scenario::Scenario;
 
 /// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
@@ -34,10 +34,15 @@ pub fn refuse_losses(
 
 /// Returns an error for a TLS option if neither a server nor a proxy has an `https://` URL. `urls` are
 /// those of the servers; none for targets of the lab.
-pub fn refuse_tls(option: Option<&'static str>, urls: &[&str], http: &Http) -> Result<(), Failure> {
+pub fn refuse_tls(
+    option: Option<&'static str>,
+    urls: &[&str],
+    scenario: &Scenario,
+) -> Result<(), Failure> {
     let is_https = |url: &str| url.to_lowercase().starts_with("https:");
     // A redirect may lead to such a URL.
-    let is_elsewhere = http.proxy.as_deref().is_some_and(is_https) || http.redirects > 0;
+    let is_elsewhere =
+        scenario.http.proxy.as_deref().is_some_and(is_https) || scenario.follows_redirects();
     let is_tls = urls.iter().any(|url| is_elsewhere || is_https(url));
     let why = "applies to https:// URLs, but neither a server nor a proxy has one";
     refused(option.filter(|_| !is_tls).map(|option| (option, why, "leave out the option")))

@@ -51,7 +51,7 @@ impl<'a> Conditions<'a> {
             can_send: calibration.map(|calibration| calibration.rate_per_s),
             warmup: job.warmup,
             ramp_up: job.scenario.load.before_hold(),
-            redirects: job.scenario.http.redirects > 0,
+            redirects: job.scenario.follows_redirects(),
             load: &job.scenario.load,
             rows: &job.scenario.rows,
             names: job.names(),

@@ -12,6 +12,8 @@ mod faults;
 mod first_byte;
 mod framing;
 pub(crate) mod http2;
+mod journeys;
+mod proxies;
 mod requests;
 mod resend;
 mod server;

@@ -56,6 +56,7 @@ fn users_log_in_to_django_with_its_csrf_token_and_session() {
     let tried = folder.loadgen(&["check", "--try", &server.url, "order.toml"]);
     assert_eq!(tried.code, Some(0), "{}{}", tried.stdout, tried.said());
     assert!(tried.stdout.contains("captured csrf"), "{}", tried.stdout);
+    assert!(tried.stdout.contains("keeps the cookies csrftoken"), "{}", tried.stdout);
     let ran = folder.loadgen(&["--scenario=order.toml", "--url", &server.url]);
     assert_eq!(ran.code, Some(0), "{}", ran.said());
     assert!(!ran.stdout.contains("[errors]"), "{}", ran.stdout);

@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::first_byte::FirstByte;
 use super::idle::Idle;
-use super::response::{Progress, Reader, cut_off};
+use super::response::{KeepHead, Progress, Reader, cut_off};
 use super::scratch::Scratch;
 use super::unsent::Unsent;
 use crate::check::expectations::{is_expected, reads_headers};
@@ -32,6 +32,8 @@ pub(in crate::transport) struct Response {
     meter: Option<Box<Meter>>,
     /// Whether all headers are kept, also those that nothing reads.
     samples: bool,
+    /// Whether headers that set cookies are kept.
+    cookies: bool,
 }
 
 /// A response that was read, and the connection over which it came.
@@ -45,7 +47,7 @@ pub(in crate::transport) struct Received {
 }
 
 /// Where a response was read to. Holds the thread's read buffer, and so must not be held across an await.
-pub(in crate::transport) struct Came {
+pub struct Came {
     scratch: Scratch,
     /// Part of the read buffer that is the body; `None` if the body was kept elsewhere.
     body: Option<Range<usize>>,
@@ -53,6 +55,11 @@ pub(in crate::transport) struct Came {
 }
 
 impl Response {
+    /// Creates the memory of a user. `cookies` tells whether headers that set cookies are kept.
+    pub(in crate::transport) fn new(cookies: bool) -> Self {
+        Self { cookies, ..Self::default() }
+    }
+
     /// Keeps the headers and up to 1 MiB of the body of each response from now on.
     pub(in crate::transport) fn keep_samples(&mut self) {
         self.samples = true;
@@ -82,9 +89,12 @@ impl Response {
             self.reader.keep_fresh();
             Meter::begin(&mut self.meter);
         }
-        if self.keeps_headers(step) {
-            self.reader.keep_head();
-        }
+        let keeps = KeepHead {
+            always: self.keeps_headers(step),
+            if_it_sets_cookies: self.cookies,
+            if_it_redirects: step.redirects > 0,
+        };
+        self.reader.keep_head(keeps);
     }
 
     fn keeps_headers(&self, step: &Step) -> bool {
@@ -136,13 +146,16 @@ impl Response {
     }
 
     /// Status code of the response.
-    pub(super) fn status(&self) -> u16 {
+    pub(in crate::transport) fn status(&self) -> u16 {
         self.reader.status()
     }
 
     /// Headers of the response, if they are kept.
-    pub(super) fn headers(&self) -> Headers<'_> {
-        Headers::Head(self.reader.head())
+    pub(in crate::transport) fn headers(&self) -> Headers<'_> {
+        match self.reader.head() {
+            [] => Headers::Unkept,
+            head => Headers::Head(head),
+        }
     }
 
     /// Takes the bytes that came after a response with the status 101: they belong to the protocol to
@@ -230,7 +243,7 @@ impl Exchange<'_, '_> {
             // TLS may have sent a part before it failed.
             self.has_sent |= match sent {
                 Poll::Ready(Ok(())) => true,
-                Poll::Ready(Err(_)) => matches!(self.stream, Stream::Tls(_)),
+                Poll::Ready(Err(_)) => !matches!(self.stream, Stream::Plain(_)),
                 Poll::Pending => false,
             };
             self.sending = match sent {

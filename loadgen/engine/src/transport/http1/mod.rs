@@ -12,26 +12,32 @@ mod upgrade;
 use std::sync::Arc;
 use std::time::Instant;
 
+use bytes::Bytes;
 use url::Url;
 
-pub(super) use self::exchange::{Came, Response};
+pub use self::exchange::Came;
+pub(super) use self::exchange::Response;
 pub(super) use self::idle::Idle;
-use self::request::{Buffers, Message};
+#[cfg(any(test, fuzzing))]
+pub(super) use self::request::written;
+use self::request::{Buffers, Message, Via};
 #[cfg(any(test, fuzzing))]
 pub use self::response::fuzzing::read_foreign;
 pub use self::response::{Progress, Reader, read_head};
 pub use self::scratch::Scratch;
 pub(super) use self::unsent::Unsent;
-use super::Answer;
 use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
 use super::failure::{Failure, Work};
+use super::fields::Fields;
+use super::journey::Request;
 use super::resend::Resend;
 use super::stream::Stream;
 use super::websocket::{self, Slot};
+use super::{Answer, Body, Headers};
 use crate::plan::{Number, Plan, Share};
 use loadgen_measure::{Connections, StreamTimes};
-use loadgen_scenario::{Action, Data, Reuse, Step};
+use loadgen_scenario::{Action, Data, Method, Reuse, Step};
 
 /// State shared by all users: how connections are opened, and the constant parts of each request.
 pub struct Http1 {
@@ -46,6 +52,9 @@ pub struct Http1 {
     share: Share,
     opened: Ahead<Connection>,
     messages: Vec<Message>,
+    via: Via,
+    /// Whether users keep the cookies of responses.
+    keeps_cookies: bool,
     /// Messages over WebSockets; `None` if the scenario uses no WebSocket.
     sockets: Option<Box<websocket::Messages>>,
 }
@@ -57,15 +66,28 @@ impl Http1 {
     /// Creates the transport for a plan, without opening a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
-        let dialer = Dialer::new(plan, &url)?.into();
+        let dialer: Arc<Dialer> = Dialer::new(plan, &url)?.into();
         let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
         let steps = plan.scenario.steps.iter();
-        let messages = steps.map(|step| Message::new(step, &url, !keeps_alive)).collect();
+        let via = Via::of(&url, dialer.proxy());
+        let messages = steps.map(|step| Message::new(step, &url, &via, !keeps_alive)).collect();
         let sockets = websocket::Messages::of(&plan.scenario);
         // Each WebSocket opens a connection of its own.
         let opens = keeps_alive && plan.scenario.uses_http();
         let (share, opened, resends) = (plan.share, Ahead::default(), plan.scenario.http.resends);
-        Ok(Self { dialer, keeps_alive, opens, resends, share, opened, messages, sockets })
+        let keeps_cookies = plan.scenario.http.cookies;
+        Ok(Self {
+            dialer,
+            keeps_alive,
+            opens,
+            resends,
+            share,
+            opened,
+            messages,
+            via,
+            keeps_cookies,
+            sockets,
+        })
     }
 
     /// Opens the first connection of each of these users. Stops at the first error: the remaining
@@ -78,7 +100,7 @@ impl Http1 {
             let dialer = self.dialer.clone();
             async move {
                 let mut sessions = Sessions::default();
-                let stream = dialer.connect(user.global, &mut sessions).await;
+                let stream = dialer.connect(user.global, true, &mut sessions).await;
                 stream.ok().map(|stream| (stream, sessions))
             }
         };
@@ -93,7 +115,7 @@ impl Http1 {
                 return Ok(stream);
             }
         }
-        self.dialer.connect(self.share.number(user).global, sessions).await
+        self.dialer.connect(self.share.number(user).global, true, sessions).await
     }
 
     /// Returns the counts of the connections opened so far.
@@ -102,9 +124,19 @@ impl Http1 {
     }
 }
 
+/// What a step's request has met.
+pub enum Sent {
+    /// A response.
+    Response(Came),
+    /// The opening of a WebSocket.
+    Opened,
+    /// A message over the WebSocket; empty for a step that awaits none.
+    Message(Bytes),
+}
+
 /// A user's connection, with the buffers that its requests reuse.
-pub struct Link<'a> {
-    shared: &'a Http1,
+pub struct Link {
+    shared: Arc<Http1>,
     /// The user's number within the process.
     user: u32,
     /// The open connection between two requests; `None` during a request, or if the connection
@@ -114,24 +146,29 @@ pub struct Link<'a> {
     buffers: Buffers,
     /// Index of the step whose request was rendered last.
     index: u32,
+    /// Method of the next request, if no step has it.
+    prepared: Option<Method>,
     pub(super) resend: Resend,
     response: Response,
     /// The user's WebSocket; `None` if the scenario uses none.
     socket: Option<Arc<Slot>>,
 }
 
-impl<'a> Link<'a> {
-    pub fn new(shared: &'a Http1, user: u32) -> Self {
+impl Link {
+    pub fn new(shared: Arc<Http1>, user: u32) -> Self {
+        let socket = shared.sockets.as_ref().map(|all| Arc::new(Slot::new(all.keeps)));
+        let response = Response::new(shared.keeps_cookies);
         Self {
+            resend: Resend::new(shared.resends),
             shared,
             user,
             idle: None,
             sessions: Sessions::default(),
             buffers: Buffers::default(),
             index: 0,
-            resend: Resend::new(shared.resends),
-            response: Response::default(),
-            socket: shared.sockets.as_ref().map(|all| Arc::new(Slot::new(all.keeps))),
+            prepared: None,
+            response,
+            socket,
         }
     }
 
@@ -140,10 +177,11 @@ impl<'a> Link<'a> {
         if let Some(all) = &self.shared.sockets
             && let Some(outgoing) = all.get(index)
         {
-            return self.prepare(outgoing, data);
+            return self.prepare_message(outgoing, data);
         }
         // A scenario has far fewer steps than `u32::MAX`.
         self.index = u32::try_from(index).unwrap_or(u32::MAX);
+        self.prepared = None;
         Ok(self.shared.messages[index].render(data, &mut self.buffers)?)
     }
 
@@ -177,25 +215,78 @@ impl<'a> Link<'a> {
         self.response.stream_times()
     }
 
-    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+    /// Sends the next request, once more if the server did not process it, and reads the response; or does over the
+    /// user's WebSocket what `step` says.
+    pub async fn send(&mut self, step: &Step) -> Result<Sent, Failure> {
         // Boxed, so that users without a WebSocket don't carry the memory for it.
         match step.action {
             Action::Request => {}
             Action::Connect => return Box::pin(self.upgrade(step)).await,
             _ => return Box::pin(self.converse(step)).await,
         }
-        let came = loop {
-            match self.send(step).await {
-                Ok(came) => break came,
-                Err(failure) if self.resend.again(&failure, step) => {}
+        loop {
+            match self.send_once(step).await {
+                Ok(came) => return Ok(Sent::Response(came)),
+                Err(failure) if self.resend.again(&failure, self.is_idempotent(step)) => {}
                 Err(failure) => return Err(failure),
             }
-        };
-        Ok(self.response.answer(came, step))
+        }
     }
 
-    /// Sends the request that was rendered last, and reads the response.
-    async fn send(&mut self, step: &Step) -> Result<Came, Failure> {
+    /// Whether sending the next request twice has the effect of sending it once.
+    fn is_idempotent(&self, step: &Step) -> bool {
+        self.prepared.as_ref().unwrap_or(&step.method).is_idempotent()
+    }
+
+    /// Returns the answer to `step`, which has come last.
+    pub fn answer(&self, sent: Sent, step: &Step) -> Answer<'_> {
+        match sent {
+            Sent::Response(came) => self.response.answer(came, step),
+            Sent::Opened => {
+                let headers = self.response.headers();
+                Answer { headers, ..Answer::of_socket(Body::Kept(&[])) }
+            }
+            Sent::Message(message) => Answer::of_socket(Body::Message(message)),
+        }
+    }
+
+    /// Makes a request that no step has the next one.
+    pub fn prepare(&mut self, request: &Request) {
+        self.resend.begin();
+        self.buffers.replace(request, &self.shared.via);
+        self.prepared = Some(request.method.clone());
+    }
+
+    /// Adds cookies to the next request.
+    pub fn add_cookies(&mut self, cookies: &str) {
+        let message = self.shared.messages.get(self.index as usize);
+        self.buffers.add_cookies(message, cookies);
+    }
+
+    /// Returns path and query of the request that was rendered last.
+    pub fn target(&self) -> &str {
+        let target = self.message().map_or("/", |message| self.buffers.target(message));
+        self.shared.via.path(target)
+    }
+
+    /// Returns the fields of the request that was rendered last, without added cookies; and its body, if wanted.
+    pub fn rendered(&self, with_body: bool) -> (Fields, Bytes) {
+        let parts = |message| self.buffers.parts(message, &self.shared.via, with_body);
+        self.message().map(parts).unwrap_or_default()
+    }
+
+    /// Returns status and headers of the last response.
+    pub fn head(&self) -> (u16, Headers<'_>) {
+        (self.response.status(), self.response.headers())
+    }
+
+    /// The message of the step whose request was rendered last; `None` on the way to a server that no step names.
+    fn message(&self) -> Option<&Message> {
+        self.shared.messages.get(self.index as usize)
+    }
+
+    /// Sends the next request, and reads the response.
+    async fn send_once(&mut self, step: &Step) -> Result<Came, Failure> {
         self.response.begin(step);
         let idle = self.idle.take().and_then(|mut idle| idle.is_open().then_some(idle));
         let is_used = idle.is_some();
@@ -207,7 +298,8 @@ impl<'a> Link<'a> {
                 Box::pin(opening).await?
             }
         };
-        let request = self.shared.messages[self.index as usize].unsent(&self.buffers);
+        let message = self.shared.messages.get(self.index as usize);
+        let request = self.buffers.unsent(message);
         let received = self.response.exchange(stream, request, step).await;
         // A server that accepts a connection and does not answer has failed.
         let received = received.map_err(|it| if is_used { it } else { it.with(Work::Possible) })?;

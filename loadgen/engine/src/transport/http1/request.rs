@@ -3,9 +3,14 @@
 
 use std::fmt::Write;
 
+use bytes::Bytes;
+use http::header::PROXY_AUTHORIZATION;
 use url::Url;
 
 use super::unsent::{Pieces, Unsent};
+use crate::transport::fields::Fields;
+use crate::transport::journey::Request;
+use crate::transport::proxy::Proxy;
 use crate::transport::step_request;
 use crate::transport::websocket::handshake;
 use loadgen_scenario::{Action, Data, Part, RenderError, Step, Template};
@@ -29,6 +34,46 @@ pub(super) struct Buffers {
     pub(super) request: String,
     /// The generated body; `None` before the first one. Boxed, because most users have none.
     body: Option<Box<Rendered>>,
+    /// What is sent in place of what was rendered.
+    instead: Vec<u8>,
+    replaces: Replaces,
+}
+
+/// What requests have besides, if a proxy forwards them; empty if none does.
+#[derive(Debug, Default)]
+pub(super) struct Via {
+    /// Scheme and host, which begin the target of each request (RFC 9112, section 3.2.2).
+    origin: String,
+    /// The line `proxy-authorization`, if the proxy wants one.
+    field: String,
+}
+
+impl Via {
+    /// Returns what requests to a server with the base URL `url` have through `proxy`.
+    pub(super) fn of(url: &Url, proxy: Option<&Proxy>) -> Self {
+        let Some(proxy) = proxy.filter(|_| url.scheme() == "http") else { return Self::default() };
+        let field = |value| format!("{PROXY_AUTHORIZATION}: {value}\r\n");
+        let field = proxy.authorization().map(field).unwrap_or_default();
+        Self { origin: format!("http://{}", step_request::host(url)), field }
+    }
+
+    /// Returns path and query of a request with this target.
+    pub(super) fn path<'a>(&self, target: &'a str) -> &'a str {
+        target.strip_prefix(self.origin.as_str()).unwrap_or(target)
+    }
+}
+
+/// Longest body, in bytes, that is copied beside a changed head: a copy costs less than a second piece to send.
+const LONGEST_COPY: usize = 4 << 10;
+
+/// The part of a request that is replaced.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Replaces {
+    #[default]
+    Nothing,
+    /// All but the body.
+    Head,
+    All,
 }
 
 /// A body whose generated parts are rendered.
@@ -40,10 +85,10 @@ struct Rendered {
 }
 
 impl Message {
-    /// Creates the request of `step` to a server with the base URL `url`. `closes` asks the server to
-    /// close the connection after its response.
-    pub(super) fn new(step: &Step, url: &Url, closes: bool) -> Self {
-        let head = head(step, url, closes).revealed();
+    /// Creates the request of `step` to a server with the base URL `url`. It goes `via` a proxy
+    /// perhaps. `closes` asks the server to close the connection after its response.
+    pub(super) fn new(step: &Step, url: &Url, via: &Via, closes: bool) -> Self {
+        let head = head(step, url, via, closes).revealed();
         if step.action == Action::Connect {
             return Self::Handshake(head);
         }
@@ -78,7 +123,11 @@ impl Message {
 
     /// Renders the next request into `buffers`, unless the request is constant.
     pub(super) fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
-        let Buffers { request, body: rendered } = buffers;
+        let Buffers { request, body: rendered, replaces, instead } = buffers;
+        *replaces = Replaces::Nothing;
+        // Frees the memory of a long body.
+        instead.clear();
+        instead.shrink_to(LONGEST_COPY);
         match self {
             Self::Constant(_) => {}
             Self::Handshake(head) => {
@@ -117,29 +166,158 @@ impl Message {
         Ok(())
     }
 
-    /// Returns the request that was rendered last.
-    pub(super) fn unsent<'a>(&'a self, buffers: &'a Buffers) -> Unsent<'a> {
+    /// Returns the request that was rendered last, up to the pieces of its body.
+    fn rendered<'a>(&'a self, buffers: &'a Buffers) -> &'a [u8] {
         match self {
-            Self::Constant(bytes) => Unsent::new(bytes),
-            Self::Generated { .. } | Self::Handshake(_) => Unsent::new(buffers.request.as_bytes()),
-            Self::WithFiles { parts, .. } => match buffers.body.as_deref() {
-                Some(Rendered { text, ends }) => {
-                    let pieces = Pieces { parts, text, ends };
-                    Unsent::with_parts(buffers.request.as_bytes(), pieces)
-                }
-                // Unreachable: a request is rendered before it is sent.
-                None => Unsent::new(buffers.request.as_bytes()),
-            },
+            Self::Constant(bytes) => bytes,
+            Self::Generated { .. } | Self::Handshake(_) | Self::WithFiles { .. } => {
+                buffers.request.as_bytes()
+            }
+        }
+    }
+
+    /// Returns the pieces of the body that was rendered last; `None` if it is in one place with the head.
+    fn pieces<'a>(&'a self, buffers: &'a Buffers) -> Option<Pieces<'a>> {
+        match (self, buffers.body.as_deref()) {
+            (Self::WithFiles { parts, .. }, Some(Rendered { text, ends })) => {
+                Some(Pieces { parts, text, ends })
+            }
+            _ => None,
         }
     }
 }
 
+impl Buffers {
+    /// Returns the next request. `message` is that of the step whose request was rendered last; `None` on the way to
+    /// a server that no step names.
+    pub(super) fn unsent<'a>(&'a self, message: Option<&'a Message>) -> Unsent<'a> {
+        let instead = self.instead.as_slice();
+        let (head, body, pieces) = match (message, self.replaces) {
+            (None, _) | (_, Replaces::All) => (instead, &[][..], None),
+            (Some(message), Replaces::Head) => {
+                (instead, body_of(message.rendered(self)), message.pieces(self))
+            }
+            (Some(message), Replaces::Nothing) => {
+                (message.rendered(self), &[][..], message.pieces(self))
+            }
+        };
+        Unsent::of(head, body, pieces)
+    }
+
+    /// Makes a request that no step has the next one.
+    pub(super) fn replace(&mut self, request: &Request, via: &Via) {
+        let Request { method, fields, body, .. } = request;
+        let to = &mut self.instead;
+        to.clear();
+        let host = fields.first("host").unwrap_or_default();
+        for part in [
+            method.name().as_bytes(),
+            b" ",
+            via.origin.as_bytes(),
+            request.target().as_bytes(),
+            b" HTTP/1.1\r\n",
+            via.field.as_bytes(),
+            b"host: ",
+            host,
+            b"\r\n",
+        ] {
+            to.extend_from_slice(part);
+        }
+        for (name, value) in fields.iter().filter(|(name, _)| *name != b"host") {
+            [name, b": ", value, b"\r\n"].into_iter().for_each(|part| to.extend_from_slice(part));
+        }
+        if !body.is_empty() || method.expects_body() {
+            to.extend_from_slice(format!("content-length: {}\r\n", body.len()).as_bytes());
+        }
+        to.extend_from_slice(b"\r\n");
+        to.extend_from_slice(body);
+        self.replaces = Replaces::All;
+    }
+
+    /// Adds cookies to the next request, as its last header.
+    pub(super) fn add_cookies(&mut self, message: Option<&Message>, cookies: &str) {
+        let line = ["cookie: ", cookies, "\r\n"];
+        if let (Some(message), Replaces::Nothing) = (message, self.replaces) {
+            let mut to = std::mem::take(&mut self.instead);
+            let rendered = message.rendered(self);
+            let (end, body) = (end_of_fields(rendered), body_of(rendered));
+            let is_copied = body.len() <= LONGEST_COPY && message.pieces(self).is_none();
+            to.clear();
+            to.extend_from_slice(&rendered[..end]);
+            line.iter().for_each(|part| to.extend_from_slice(part.as_bytes()));
+            to.extend_from_slice(b"\r\n");
+            if is_copied {
+                to.extend_from_slice(body);
+            }
+            self.instead = to;
+            self.replaces = if is_copied { Replaces::All } else { Replaces::Head };
+        } else {
+            let end = end_of_fields(&self.instead);
+            self.instead.splice(end..end, line.concat().into_bytes());
+        }
+    }
+
+    /// Returns path and query of the request of `message`, which was rendered last.
+    pub(super) fn target<'a>(&'a self, message: &'a Message) -> &'a str {
+        let rendered = message.rendered(self);
+        let mut words = rendered.split(|byte| *byte == b' ').skip(1);
+        // Each request has a target of ASCII characters.
+        words.next().and_then(|target| std::str::from_utf8(target).ok()).unwrap_or("/")
+    }
+
+    /// Returns the fields of the request of `message`, which was rendered last, without `content-length` and what
+    /// it has `via` a proxy; and its body, if wanted.
+    pub(super) fn parts(&self, message: &Message, via: &Via, with_body: bool) -> (Fields, Bytes) {
+        let rendered = message.rendered(self);
+        let end = end_of_fields(rendered);
+        let mut fields = Fields::default();
+        let of_proxy = via.field.trim_end().as_bytes();
+        for line in rendered[..end].split(|byte| *byte == b'\n').skip(1) {
+            let line = line.trim_ascii_end();
+            if let Some(colon) = memchr::memchr(b':', line) {
+                let name = line[..colon].to_ascii_lowercase();
+                if name != b"content-length" && line != of_proxy {
+                    fields.push(&name, line[colon + 1..].trim_ascii());
+                }
+            }
+        }
+        let body = with_body
+            .then(|| Unsent::of(body_of(rendered), &[], message.pieces(self)).rest().into());
+        (fields, body.unwrap_or_default())
+    }
+}
+
+/// Returns a request that no step has, as it is written, with these cookies.
+#[cfg(any(test, fuzzing))]
+pub(in crate::transport) fn written(request: &Request, cookies: &str) -> Vec<u8> {
+    let mut buffers = Buffers::default();
+    buffers.replace(request, &Via::default());
+    if !cookies.is_empty() {
+        buffers.add_cookies(None, cookies);
+    }
+    buffers.instead
+}
+
+/// Returns what follows the head of a request.
+fn body_of(request: &[u8]) -> &[u8] {
+    request.get(end_of_fields(request) + 2..).unwrap_or_default()
+}
+
+/// Returns where the fields of a request end: before its empty line.
+fn end_of_fields(request: &[u8]) -> usize {
+    memchr::memmem::find(request, b"\r\n\r\n").map_or(request.len(), |at| at + 2)
+}
+
 /// Returns the request line and the headers, without `content-length` and the empty line.
-fn head(step: &Step, url: &Url, closes: bool) -> Template {
-    let mut head = Template::literal(format!("{} ", step.method));
-    head.append(step_request::path(step, url));
-    head.append(Template::literal(" HTTP/1.1\r\n"));
+fn head(step: &Step, url: &Url, via: &Via, closes: bool) -> Template {
     let connects = step.action == Action::Connect;
+    // A WebSocket takes a tunnel.
+    let (origin, field) = if connects { ("", "") } else { (&*via.origin, &*via.field) };
+    let has_own = step.headers.iter().any(|(name, _)| name == PROXY_AUTHORIZATION.as_str());
+    let field = if has_own { "" } else { field };
+    let mut head = Template::literal(format!("{} {origin}", step.method));
+    head.append(step_request::path(step, url));
+    head.append(Template::literal(format!(" HTTP/1.1\r\n{field}")));
     if closes && !connects && !step.headers.iter().any(|(name, _)| name == "connection") {
         head.append(Template::literal("connection: close\r\n"));
     }
@@ -167,7 +345,7 @@ mod tests {
     fn message(keys: &str, url: &str) -> Message {
         let text = format!("[[step]]\n{keys}");
         let step = scenario::parse("test", "test.toml", &text).unwrap().steps.remove(0);
-        Message::new(&step, &Url::parse(url).unwrap(), false)
+        Message::new(&step, &Url::parse(url).unwrap(), &Via::default(), false)
     }
 
     /// Returns the request that a step with these `keys` sends to
@@ -177,7 +355,7 @@ mod tests {
         // Rendered twice: nothing of the first request may be left in the second.
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
-        let text = String::from_utf8(message.unsent(&buffers).rest()).unwrap();
+        let text = String::from_utf8(buffers.unsent(Some(&message)).rest()).unwrap();
         (text, matches!(message, Message::Constant(_)))
     }
 
@@ -239,7 +417,7 @@ mod tests {
     fn the_host_header_omits_the_default_port() {
         let host = |url: &str| {
             let message = message("get = \"/\"", url);
-            let text = String::from_utf8(message.unsent(&Buffers::default()).rest()).unwrap();
+            let text = String::from_utf8(Buffers::default().unsent(Some(&message)).rest()).unwrap();
             text.lines().nth(1).unwrap().to_owned()
         };
         assert_eq!(host("http://example.org"), "host: example.org");

@@ -39,6 +39,8 @@ impl<'a> Pieces<'a> {
 pub(in crate::transport) struct Unsent<'a> {
     /// The next bytes to send; empty only if all is sent.
     next: &'a [u8],
+    /// The bytes after these.
+    then: &'a [u8],
     /// The pieces of the body and the index of the first one that is not in `next`; `None` if `next` is
     /// all.
     later: Option<(Pieces<'a>, usize)>,
@@ -47,12 +49,14 @@ pub(in crate::transport) struct Unsent<'a> {
 impl<'a> Unsent<'a> {
     /// Creates a request that lies in one place.
     pub(in crate::transport) fn new(bytes: &'a [u8]) -> Self {
-        Self { next: bytes, later: None }
+        Self::of(bytes, &[], None)
     }
 
-    /// Creates a request whose head lies in one place, followed by the pieces of the body.
-    pub(super) fn with_parts(head: &'a [u8], pieces: Pieces<'a>) -> Self {
-        Self { next: head, later: Some((pieces, 0)) }
+    /// Creates a request whose head lies in one place, followed by a body in another, or by the pieces of one.
+    pub(super) fn of(head: &'a [u8], body: &'a [u8], pieces: Option<Pieces<'a>>) -> Self {
+        let mut unsent = Self { next: head, then: body, later: pieces.map(|pieces| (pieces, 0)) };
+        unsent.advance(0);
+        unsent
     }
 
     /// Returns whether all is sent.
@@ -66,16 +70,18 @@ impl<'a> Unsent<'a> {
         stream: &mut (impl AsyncWrite + Unpin),
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let sent = match self.later {
-            None => Pin::new(stream).poll_write(context, self.next),
-            Some((pieces, first)) => {
-                let mut slices = [IoSlice::new(&[]); AT_ONCE];
-                slices[0] = IoSlice::new(self.next);
-                for (slice, index) in slices[1..].iter_mut().zip(first..) {
+        let sent = if self.then.is_empty() && self.later.is_none() {
+            Pin::new(stream).poll_write(context, self.next)
+        } else {
+            let mut slices = [IoSlice::new(&[]); AT_ONCE];
+            slices[0] = IoSlice::new(self.next);
+            slices[1] = IoSlice::new(self.then);
+            if let Some((pieces, first)) = self.later {
+                for (slice, index) in slices[2..].iter_mut().zip(first..) {
                     *slice = IoSlice::new(pieces.get(index).unwrap_or_default());
                 }
-                Pin::new(stream).poll_write_vectored(context, &slices)
             }
+            Pin::new(stream).poll_write_vectored(context, &slices)
         };
         sent.map_ok(|sent| self.advance(sent))
     }
@@ -89,6 +95,10 @@ impl<'a> Unsent<'a> {
             if !self.next.is_empty() {
                 return;
             }
+            if !self.then.is_empty() {
+                self.next = std::mem::take(&mut self.then);
+                continue;
+            }
             let Some((pieces, first)) = &mut self.later else { return };
             let Some(piece) = pieces.get(*first) else { return };
             (self.next, *first) = (piece, *first + 1);
@@ -96,7 +106,6 @@ impl<'a> Unsent<'a> {
     }
 
     /// Returns the bytes that are still to be sent.
-    #[cfg(test)]
     pub(super) fn rest(mut self) -> Vec<u8> {
         let mut rest = Vec::new();
         while !self.is_empty() {

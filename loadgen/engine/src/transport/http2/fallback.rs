@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use http::header::HOST;
 
+use super::hpack::Head;
 use crate::transport::failure::{Failure, Work};
-use crate::transport::fields::Fields;
 use crate::transport::http1::{Came, Idle, Response, Unsent};
 use crate::transport::stream::Stream;
-use crate::transport::{Answer, Keep};
+use crate::transport::{Answer, Headers, Keep};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::Step;
 
@@ -23,8 +23,9 @@ pub(super) struct Fallback {
 }
 
 impl Fallback {
-    pub(super) fn new(stream: Stream) -> Self {
-        let (request, response) = (Vec::new(), Response::default());
+    /// Creates the connection over `stream`. `keeps_cookies` tells whether users keep the cookies of responses.
+    pub(super) fn new(stream: Stream, keeps_cookies: bool) -> Self {
+        let (request, response) = (Vec::new(), Response::new(keeps_cookies));
         Self { idle: Some(Idle::new(stream, None)), request, response, version: None }
     }
 
@@ -51,7 +52,7 @@ impl Fallback {
     /// Sends a request and reads the response. Also returns the HTTP version of the first response.
     pub(super) async fn exchange(
         &mut self,
-        fields: &Fields,
+        head: Head<'_>,
         body: &[u8],
         step: &Step,
         least: Keep,
@@ -61,7 +62,7 @@ impl Fallback {
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
         self.request.clear();
-        write(fields, body, &mut self.request);
+        write(head, body, &mut self.request);
         if least == Keep::Sample {
             self.response.keep_samples();
         }
@@ -77,6 +78,11 @@ impl Fallback {
         Ok((came, first))
     }
 
+    /// Returns status and headers of the last response.
+    pub(super) fn head(&self) -> (u16, Headers<'_>) {
+        (self.response.status(), self.response.headers())
+    }
+
     /// Returns the response to `step` that has come.
     pub(super) fn answer(&self, came: Came, step: &Step) -> Answer<'_> {
         self.response.answer(came, step)
@@ -84,7 +90,8 @@ impl Fallback {
 }
 
 /// Writes a request as HTTP/1.1 does.
-fn write(fields: &Fields, body: &[u8], to: &mut Vec<u8>) {
+fn write(head: Head<'_>, body: &[u8], to: &mut Vec<u8>) {
+    let Head { fields, cookies, .. } = head;
     let [method, path, host] =
         [":method", ":path", ":authority"].map(|name| fields.first(name).unwrap_or_default());
     let line =
@@ -92,6 +99,11 @@ fn write(fields: &Fields, body: &[u8], to: &mut Vec<u8>) {
     line.into_iter().for_each(|part| to.extend_from_slice(part));
     for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(b":")) {
         [name, b": ", value, b"\r\n"].into_iter().for_each(|part| to.extend_from_slice(part));
+    }
+    if !cookies.is_empty() {
+        [b"cookie: ", cookies.as_bytes(), b"\r\n"]
+            .into_iter()
+            .for_each(|part| to.extend_from_slice(part));
     }
     to.extend_from_slice(b"\r\n");
     to.extend_from_slice(body);

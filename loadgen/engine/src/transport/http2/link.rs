@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
+use bytes::Bytes;
+
 use super::exchange::{Exchange, Response};
 use super::fallback::Fallback;
 use super::own::Own;
-use super::pool::{Access, Pool, Slot};
-use super::request::Rendered;
+use super::pool::{Access, Slot};
+use super::request::{Message, Rendered};
 use super::shared::Client;
 use super::{Http2, Line};
 use crate::check::expectations::{is_expected, reads_headers};
@@ -19,17 +21,19 @@ use crate::plan::Number;
 use crate::stream::Meter;
 use crate::transport::dialer::Sessions;
 use crate::transport::failure::{Failure, Work};
+use crate::transport::fields::Fields;
 use crate::transport::http1::Came;
+use crate::transport::journey::Request;
 use crate::transport::resend::Resend;
 use crate::transport::{Answer, Body, Form, Headers, Keep, form};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::{Action, Data, Step};
 
 /// A user's access to its connection, with its current request and response.
-pub struct Link<'a> {
-    shared: &'a Http2,
+pub struct Link {
+    shared: Arc<Http2>,
     user: Number,
-    way: Way<'a>,
+    way: Way,
     /// The user's connection to a server that chose HTTP/1.1; `None` for HTTP/2.
     fallback: Option<Box<Fallback>>,
     sessions: Sessions,
@@ -46,18 +50,19 @@ pub struct Link<'a> {
 }
 
 /// The connection that a user's requests take; `None` before the first request, or if it was closed.
-enum Way<'a> {
+enum Way {
     Own(Option<Box<Own>>),
-    Shared { pool: &'a Pool, slot: Arc<Slot>, client: Option<Client> },
+    Shared { slot: Arc<Slot>, client: Option<Client> },
 }
 
-impl<'a> Link<'a> {
-    pub fn new(shared: &'a Http2, user: Number) -> Self {
+impl Link {
+    pub fn new(shared: Arc<Http2>, user: Number) -> Self {
         let way = match &shared.pool {
             None => Way::Own(None),
-            Some(pool) => Way::Shared { pool, slot: pool.slot(user.local), client: None },
+            Some(pool) => Way::Shared { slot: pool.slot(user.local), client: None },
         };
         Self {
+            resend: Resend::new(shared.resends),
             shared,
             user,
             way,
@@ -65,7 +70,6 @@ impl<'a> Link<'a> {
             sessions: Sessions::default(),
             index: 0,
             request: Rendered::default(),
-            resend: Resend::new(shared.resends),
             exchange: None,
             response: Response::default(),
             least: Keep::default(),
@@ -113,23 +117,69 @@ impl<'a> Link<'a> {
         }
     }
 
-    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        let came = loop {
-            match self.send(step).await {
-                Ok(came) => break came,
-                Err(failure) if self.resend.again(&failure, step) => {}
+    /// Sends the next request, once more if the server did not process it, and reads the response. Returns where it
+    /// was read to; `None` for HTTP/2, where it is in `response`.
+    pub async fn send(&mut self, step: &Step) -> Result<Option<Came>, Failure> {
+        loop {
+            match self.send_once(step).await {
+                Ok(came) => return Ok(came),
+                Err(failure) if self.resend.again(&failure, self.is_idempotent(step)) => {}
                 Err(failure) => return Err(failure),
             }
-        };
+        }
+    }
+
+    /// Whether sending the next request twice has the effect of sending it once.
+    fn is_idempotent(&self, step: &Step) -> bool {
+        self.request.prepared().unwrap_or(&step.method).is_idempotent()
+    }
+
+    /// Returns the answer to `step`, which has come last.
+    pub fn answer(&mut self, came: Option<Came>, step: &Step) -> Result<Answer<'_>, Failure> {
         if let (Some(came), Some(fallback)) = (came, &self.fallback) {
             return Ok(fallback.answer(came, step));
         }
-        self.response.answer(step, self.shared.messages[self.index].call(), self.least)
+        let call = self.shared.messages.get(self.index).and_then(Message::call);
+        self.response.answer(step, call, self.least)
     }
 
-    /// Sends the request that was rendered last, and reads the response. Returns where it was read to; `None` for
-    /// HTTP/2, where it is in `response`.
-    async fn send(&mut self, step: &Step) -> Result<Option<Came>, Failure> {
+    /// Makes a request that no step has the next one.
+    pub fn prepare(&mut self, request: &Request) {
+        self.resend.begin();
+        self.request.prepare(request);
+    }
+
+    /// Adds cookies to the next request.
+    pub fn add_cookies(&mut self, cookies: &str) {
+        self.request.add_cookies(cookies);
+    }
+
+    /// Returns path and query of the request that was rendered last.
+    pub fn target(&self) -> &str {
+        self.message().map_or("/", |message| self.request.target(message))
+    }
+
+    /// Returns fields and body of the request that was rendered last, without added cookies.
+    pub fn rendered(&self) -> (Fields, Bytes) {
+        self.message().map(|message| self.request.parts(message)).unwrap_or_default()
+    }
+
+    /// Returns status and headers of the last response.
+    pub fn head(&self) -> (u16, Headers<'_>) {
+        match (&self.fallback, self.response.status) {
+            (Some(fallback), _) => fallback.head(),
+            (None, Some(status)) => (status, Headers::Fields(&self.response.fields)),
+            (None, None) => (0, Headers::Unkept),
+        }
+    }
+
+    /// The message of the step whose request was rendered last; `None` on the way to a server that no step names.
+    fn message(&self) -> Option<&Message> {
+        self.shared.messages.get(self.index)
+    }
+
+    /// Sends the next request, and reads the response.
+    async fn send_once(&mut self, step: &Step) -> Result<Option<Came>, Failure> {
         self.response.clear();
         if step.expect.stream.is_some() {
             Meter::begin(&mut self.response.meter);
@@ -174,9 +224,10 @@ impl<'a> Link<'a> {
         }
     }
 
-    /// Begins the request that was rendered last.
+    /// Begins the next request.
     fn begin(&mut self) -> Result<(), Failure> {
-        let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
+        let message = self.shared.messages.get(self.index);
+        let head = self.request.head(message, self.index);
         // Kept, because the request may be sent again.
         let body = self.request.body.clone();
         let begun = match &mut self.way {
@@ -195,9 +246,10 @@ impl<'a> Link<'a> {
             // Unreachable, as in `begin`.
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
-        let head = self.shared.messages[self.index].head(&self.request.fields, self.index);
+        let message = self.shared.messages.get(self.index);
+        let head = self.request.head(message, self.index);
         let body = &self.request.body;
-        let (came, first) = fallback.exchange(head.fields, body, step, self.least).await?;
+        let (came, first) = fallback.exchange(head, body, step, self.least).await?;
         first.into_iter().for_each(|version| self.shared.dialer.speaks(version));
         Ok(came)
     }
@@ -234,26 +286,24 @@ impl<'a> Link<'a> {
                 }
                 Line::Http1(stream) => stream,
             },
-            Way::Shared { pool, slot, client } => {
-                match self.shared.client(pool, slot, self.user).await? {
-                    Access::Shared(new) => {
-                        *client = Some(new);
-                        return Ok(());
-                    }
-                    Access::Http1(stream) => stream,
+            Way::Shared { slot, client } => match self.shared.client(slot, self.user).await? {
+                Access::Shared(new) => {
+                    *client = Some(new);
+                    return Ok(());
                 }
-            }
+                Access::Http1(stream) => stream,
+            },
         };
-        self.fallback = Some(Box::new(Fallback::new(stream)));
+        self.fallback = Some(Box::new(Fallback::new(stream, self.shared.keeps_cookies)));
         Ok(())
     }
 }
 
 /// A request in flight. Dropped before its end, it tells the server that the response is no longer
 /// awaited: at once over the user's own connection, and by its driver over a shared one.
-struct Flight<'l, 'a>(&'l mut Link<'a>);
+struct Flight<'l>(&'l mut Link);
 
-impl Flight<'_, '_> {
+impl Flight<'_> {
     /// Sends the request, and reads as much of the response to `step` as has arrived.
     fn poll(&mut self, step: &Step, context: &mut Context<'_>) -> Poll<Result<(), Failure>> {
         let Link { way, exchange, response, .. } = &mut *self.0;
@@ -272,7 +322,7 @@ impl Flight<'_, '_> {
     }
 }
 
-impl Drop for Flight<'_, '_> {
+impl Drop for Flight<'_> {
     fn drop(&mut self) {
         let Some(exchange) = self.0.exchange.take() else { return };
         match &mut self.0.way {

@@ -37,7 +37,7 @@ use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
 use super::stream::Stream;
 use crate::plan::{Number, Plan, Share};
-use loadgen_measure::Connections;
+use loadgen_measure::{Connections, ErrorKind};
 use loadgen_scenario::Reuse;
 
 /// State shared by all users: how connections are opened, and the constant parts of each request.
@@ -47,6 +47,8 @@ pub struct Http2 {
     keeps_alive: bool,
     /// Whether requests that the server did not process are sent again.
     resends: bool,
+    /// Whether users keep the cookies of responses.
+    keeps_cookies: bool,
     /// This process's share of the users, which maps a user's local number to its global number.
     share: Share,
     messages: Vec<Message>,
@@ -79,7 +81,8 @@ impl Http2 {
         let pool = pool.map(|connections| Pool::new(connections, http.sharing.streams));
         let keeps_alive = http.connection == Reuse::KeepAlive;
         let (share, opened, resends) = (plan.share, Ahead::default(), http.resends);
-        Ok(Self { dialer, keeps_alive, resends, share, messages, pool, opened })
+        let keeps_cookies = http.cookies;
+        Ok(Self { dialer, keeps_alive, resends, keeps_cookies, share, messages, pool, opened })
     }
 
     /// Opens the first connections of these users. Stops at the first error: the remaining users
@@ -115,7 +118,7 @@ impl Http2 {
             if !opened.insert(slot.number) {
                 continue;
             }
-            match self.client(pool, &slot, user).await {
+            match self.client(&slot, user).await {
                 Ok(Access::Shared(_)) => {}
                 Ok(Access::Http1(stream)) => {
                     let line = (Line::Http1(stream), Sessions::default());
@@ -128,7 +131,11 @@ impl Http2 {
     }
 
     /// Returns a client of a shared connection, which is opened first if it is not open.
-    async fn client(&self, pool: &Pool, slot: &Slot, user: Number) -> Result<Access, Failure> {
+    async fn client(&self, slot: &Slot, user: Number) -> Result<Access, Failure> {
+        let Some(pool) = &self.pool else {
+            // Unreachable: a slot is that of a pool.
+            return Err(Failure::new(ErrorKind::Connect, "no connection"));
+        };
         if let Some((Line::Http1(mut stream), _)) = self.opened.take(user.local)
             && stream.is_quiet()
         {
@@ -159,7 +166,7 @@ impl Line {
     /// of HTTP; without TLS, loadgen takes it for granted that the server speaks HTTP/2 ("prior
     /// knowledge").
     async fn open(dialer: &Dialer, user: u32, sessions: &mut Sessions) -> Result<Self, Failure> {
-        let stream = dialer.connect(user, sessions).await?;
+        let stream = dialer.connect(user, false, sessions).await?;
         Ok(match stream.refuses_http2() {
             true => Self::Http1(stream),
             false => Self::Http2(Box::new(Own::new(stream))),

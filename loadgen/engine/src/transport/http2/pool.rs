@@ -93,7 +93,7 @@ impl Slot {
             Some(failure) if has_waited => return Err(state.failure.insert(failure).clone()),
             _ => {}
         }
-        match dialer.connect(user, &mut state.sessions).await {
+        match dialer.connect(user, false, &mut state.sessions).await {
             Ok(stream) if stream.refuses_http2() => Ok(Access::Http1(stream)),
             Ok(stream) => {
                 let (connection, driver) = Shared::new(stream);

@@ -10,6 +10,7 @@ use url::Url;
 use super::hpack::Head;
 use crate::grpc::{self, Call};
 use crate::transport::fields::Fields;
+use crate::transport::journey::Request;
 use crate::transport::{Failure, step_request};
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Action, Body, Data, Method, Protos, RenderError, Step, Template};
@@ -50,6 +51,10 @@ pub(super) struct Rendered {
     /// The fields, if they are not the same in each request.
     pub(super) fields: Fields,
     pub(super) body: Bytes,
+    /// Cookies of the request, as one field; empty for none.
+    cookies: String,
+    /// Method of the request, if no step has it. All of its fields are in `fields` then.
+    prepared: Option<Method>,
     /// Buffer for generated text.
     text: String,
 }
@@ -165,6 +170,8 @@ impl Message {
 
     /// Renders the next request.
     pub(super) fn render(&self, data: &mut Data, rendered: &mut Rendered) -> Result<(), Failure> {
+        rendered.cookies.clear();
+        rendered.prepared = None;
         if self.constant.is_none() {
             self.render_fields(data, rendered)?;
         }
@@ -186,19 +193,89 @@ impl Message {
         Ok(())
     }
 
-    /// Returns the header section of the request that was rendered last, with these fields if they are not
-    /// the same each time. `index` is that of the step.
-    pub(super) fn head<'a>(&'a self, rendered: &'a Fields, index: usize) -> Head<'a> {
+    /// Returns the fields of the request that was rendered last.
+    fn fields<'a>(&'a self, rendered: &'a Rendered) -> &'a Fields {
+        self.constant.as_ref().unwrap_or(&rendered.fields)
+    }
+
+    /// Returns the header section of the request that was rendered last. `index` is that of the step.
+    fn head<'a>(&'a self, rendered: &'a Rendered, index: usize) -> Head<'a> {
         let constant = match self.authority {
             // All before the generated headers. The path among them is never added to a table.
             Text::Constant(_) => 4 + self.headers.len(),
             // Those before the host.
             Text::Generated(_) => 2,
         };
-        match &self.constant {
-            Some(fields) => Head { fields, constant, step: Some(index) },
-            None => Head { fields: rendered, constant, step: None },
+        let step = self.constant.is_some().then_some(index);
+        Head { fields: self.fields(rendered), constant, step, cookies: &rendered.cookies }
+    }
+}
+
+impl Rendered {
+    /// Returns the header section of the next request. `message` is that of the step at `index`, whose request was
+    /// rendered last; `None` on the way to a server that no step names.
+    pub(super) fn head<'a>(&'a self, message: Option<&'a Message>, index: usize) -> Head<'a> {
+        match message {
+            Some(message) if self.prepared.is_none() => message.head(self, index),
+            _ => Head { fields: &self.fields, constant: 0, step: None, cookies: &self.cookies },
         }
+    }
+
+    /// Makes a request that no step has the next one.
+    pub(super) fn prepare(&mut self, request: &Request) {
+        let Request { method, url, fields, body } = request;
+        let host = fields.first("host").unwrap_or_default();
+        self.fields.clear();
+        self.fields.push(b":method", method.name().as_bytes());
+        self.fields.push(b":scheme", url.scheme().as_bytes());
+        self.fields.push(b":authority", host);
+        self.fields.push(b":path", request.target().as_bytes());
+        for (name, value) in fields.iter().filter(|(name, _)| *name != b"host") {
+            self.fields.push(name, value);
+        }
+        if !body.is_empty() || method.expects_body() {
+            let length = HeaderValue::from(body.len());
+            self.fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
+        }
+        self.body = body.clone();
+        self.cookies.clear();
+        self.prepared = Some(method.clone());
+    }
+
+    /// Adds cookies to the next request.
+    pub(super) fn add_cookies(&mut self, cookies: &str) {
+        self.cookies.push_str(cookies);
+    }
+
+    /// Method of the next request, if no step has it.
+    pub(super) fn prepared(&self) -> Option<&Method> {
+        self.prepared.as_ref()
+    }
+
+    /// Returns path and query of the request of `message`, which was rendered last.
+    pub(super) fn target<'a>(&'a self, message: &'a Message) -> &'a str {
+        let path = match &message.path {
+            Text::Constant(path) => Some(path.as_str()),
+            Text::Generated(_) => {
+                let path = message.fields(self).first(":path");
+                path.and_then(|path| std::str::from_utf8(path).ok())
+            }
+        };
+        path.unwrap_or("/")
+    }
+
+    /// Returns the fields of the request of `message`, which was rendered last, without `content-length`; and its
+    /// body.
+    pub(super) fn parts(&self, message: &Message) -> (Fields, Bytes) {
+        let mut fields = Fields::default();
+        for (name, value) in message.fields(self).iter() {
+            match name {
+                b":authority" => fields.push(HOST.as_str().as_bytes(), value),
+                _ if name.starts_with(b":") || name == CONTENT_LENGTH.as_str().as_bytes() => {}
+                _ => fields.push(name, value),
+            }
+        }
+        (fields, self.body.clone())
     }
 }
 

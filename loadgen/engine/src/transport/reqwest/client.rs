@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{Client, Proxy, redirect};
+use reqwest::{Client, Proxy};
 use rustls::ClientConfig;
 use rustls::client::Resumption;
 use tokio::net::lookup_host;
@@ -67,10 +67,9 @@ impl Clients {
         };
         let mut builder = Client::builder()
             .user_agent(USER_AGENT)
-            .redirect(match http.redirects {
-                0 => redirect::Policy::none(),
-                most => hops.policy(most),
-            })
+            .redirect(hops.policy())
+            // As `http1` and `http2`.
+            .referer(false)
             .retry(reqwest::retry::never())
             .no_proxy()
             // Bodies are decompressed only to be checked, and never on the wire's account.
@@ -143,7 +142,9 @@ mod tests {
 
     fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
         let clients = Clients::new(http.clone(), base_url, None).unwrap();
-        clients.client(0, Opened::default(), Hops::default())
+        let hops = Hops::default();
+        hops.begin(http.redirects);
+        clients.client(0, Opened::default(), hops)
     }
 
     /// Starts a server that speaks HTTP/1.1 and HTTP/2. `/redirect/3` redirects to `/redirect/2`

@@ -5,39 +5,51 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use reqwest::redirect::Policy;
 use url::Url;
 
-/// The URL of the last redirect of the request in flight, if one was followed.
+/// The redirects of the request in flight.
 #[derive(Clone, Default)]
-pub(super) struct Hops(Arc<Mutex<Option<Url>>>);
+pub(super) struct Hops(Arc<Mutex<Followed>>);
+
+#[derive(Default)]
+struct Followed {
+    /// Most redirects to follow.
+    most: u32,
+    /// URL of the last one; `None` if none was followed.
+    last: Option<Url>,
+}
 
 impl Hops {
-    /// Begins another request.
-    pub(super) fn clear(&self) {
-        *self.url() = None;
+    /// Begins another request, which follows at most `most` consecutive redirects.
+    pub(super) fn begin(&self, most: u32) {
+        *self.followed() = Followed { most, last: None };
     }
 
     /// Whether a redirect was followed.
     pub(super) fn has_moved(&self) -> bool {
-        self.url().is_some()
+        self.followed().last.is_some()
     }
 
     /// Returns the URL of the last redirect.
     pub(super) fn last(&self) -> Option<Url> {
-        self.url().clone()
+        self.followed().last.clone()
     }
 
-    /// Returns the policy that follows at most `most` consecutive redirects, and remembers them.
-    pub(super) fn policy(self, most: u32) -> Policy {
+    /// Returns the policy that follows the redirects, and remembers them.
+    pub(super) fn policy(self) -> Policy {
         Policy::custom(move |attempt| {
-            // The first of the URLs before is that of the request.
-            if attempt.previous().len() > most as usize {
-                return attempt.error("too many redirects");
+            let mut followed = self.followed();
+            match attempt.previous().len() as u64 {
+                _ if followed.most == 0 => attempt.stop(),
+                // The first of the URLs before is that of the request.
+                before if before > followed.most.into() => attempt.error("too many redirects"),
+                _ => {
+                    followed.last = Some(attempt.url().clone());
+                    attempt.follow()
+                }
             }
-            *self.url() = Some(attempt.url().clone());
-            attempt.follow()
         })
     }
 
-    fn url(&self) -> MutexGuard<'_, Option<Url>> {
+    fn followed(&self) -> MutexGuard<'_, Followed> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -22,10 +22,10 @@ use super::addresses::Addresses;
 use super::connections::Tally;
 use super::failure::{Failure, PROXY, REDIRECTED, Work};
 use super::resend::Resend;
-use super::{Answer, Body, Headers, Keep, form, step_request, tls};
+use super::{Answer, Body, Form, Headers, Keep, form, step_request, tls};
 use crate::check::expectations::{is_expected, reads_headers};
 use crate::plan::{Number, Plan};
-use crate::stream::Meter;
+use crate::stream::{Meter, Streamed};
 use loadgen_measure::{Connections, ErrorKind, StreamTimes};
 use loadgen_scenario::{Data, Method, RenderError, Step};
 
@@ -73,8 +73,8 @@ pub(super) async fn settle() {
 }
 
 /// A user's client, with its current request and answer.
-pub struct Link<'a> {
-    shared: &'a Reqwest,
+pub struct Link {
+    shared: Arc<Reqwest>,
     user: Number,
     client: Option<Client>,
     opened: Opened,
@@ -89,10 +89,17 @@ pub struct Link<'a> {
     /// Measures the streams; `None` before the first one.
     meter: Option<Box<Meter>>,
     kept: Vec<u8>,
-    /// Headers of the last answer, if they are kept.
+    /// Headers of the last answer.
     headers: HeaderMap,
     /// Minimum part of each body to keep, even if nothing reads the body.
     least: Keep,
+}
+
+/// What has come of a response, apart from its headers and its body.
+pub struct Came {
+    status: u16,
+    form: Option<Box<Form<'static>>>,
+    streamed: Option<Streamed>,
 }
 
 /// A request with all generated parts rendered. The next request reuses the buffers.
@@ -103,17 +110,17 @@ struct Request {
     body: Option<Bytes>,
 }
 
-impl<'a> Link<'a> {
-    pub fn new(shared: &'a Reqwest, user: Number) -> Self {
+impl Link {
+    pub fn new(shared: Arc<Reqwest>, user: Number) -> Self {
         Self {
-            shared,
             user,
             client: None,
             opened: Opened::new(shared.tally.clone()),
+            resend: Resend::new(shared.clients.resends()),
+            shared,
             hops: Hops::default(),
             answered: 0,
             request: Request::default(),
-            resend: Resend::new(shared.clients.resends()),
             received: 0,
             headed: None,
             meter: None,
@@ -159,7 +166,7 @@ impl<'a> Link<'a> {
         if failure.kind != ErrorKind::Connect {
             return failure;
         }
-        let Reqwest { clients, base_url, .. } = self.shared;
+        let Reqwest { clients, base_url, .. } = &*self.shared;
         let proxy = clients.proxy().and_then(|proxy| place(&Url::parse(proxy).ok()?));
         let server = Url::parse(base_url).ok().as_ref().and_then(place);
         let other = self.hops.last().as_ref().and_then(place);
@@ -171,7 +178,8 @@ impl<'a> Link<'a> {
         Failure::new(ErrorKind::Connect, message)
     }
 
-    pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
+    /// Sends the request that was rendered last, once more if the server did not process it, and reads the response.
+    pub async fn send(&mut self, step: &Step) -> Result<Came, Failure> {
         self.received = 0;
         self.headed = None;
         self.kept.clear();
@@ -179,9 +187,9 @@ impl<'a> Link<'a> {
             Meter::begin(&mut self.meter);
         }
         let mut response = loop {
-            match self.send(step).await {
+            match self.send_once(step).await {
                 Ok(response) => break response,
-                Err(failure) if self.resend.again(&failure, step) => {}
+                Err(failure) if self.resend.again(&failure, step.method.is_idempotent()) => {}
                 Err(failure) => return Err(failure),
             }
         };
@@ -207,18 +215,24 @@ impl<'a> Link<'a> {
             self.kept.extend_from_slice(&chunk[..room]);
         }
         let form = form(Headers::Map(response.headers()), keep);
-        let mut headers = Headers::Unkept;
-        if self.least == Keep::Sample || reads_headers(step) {
-            self.headers = mem::take(response.headers_mut());
-            headers = Headers::Map(&self.headers);
-        }
+        self.headers = mem::take(response.headers_mut());
         let streamed = stream.map(|(stream, meter)| meter.end(stream));
-        Ok(Answer { status, headers, body: Body::Kept(&self.kept), form, streamed })
+        Ok(Came { status, form, streamed })
+    }
+
+    /// Returns the answer to `step`, which has come last.
+    pub fn answer(&self, came: Came, step: &Step) -> Answer<'_> {
+        let Came { status, form, streamed } = came;
+        let headers = match self.least == Keep::Sample || reads_headers(step) {
+            true => Headers::Map(&self.headers),
+            false => Headers::Unkept,
+        };
+        Answer { status, headers, body: Body::Kept(&self.kept), form, streamed }
     }
 
     /// Sends the request that was rendered last, and reads the head of the response.
-    async fn send(&mut self, step: &Step) -> Result<Response, Failure> {
-        self.hops.clear();
+    async fn send_once(&mut self, step: &Step) -> Result<Response, Failure> {
+        self.hops.begin(step.redirects);
         let opened = self.opened.count();
         let client = match &self.client {
             Some(client) => client,

@@ -3,7 +3,7 @@
 mod fault;
 mod trust;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use rustls::crypto::{CryptoProvider, aws_lc_rs};
 use rustls::{ClientConfig, SupportedProtocolVersion, version};
@@ -13,11 +13,27 @@ pub(super) use self::fault::{certificate_fault, of_exchange, of_handshake};
 use self::trust::Trust;
 use loadgen_scenario::{HttpVersion, Tls, TlsVersion};
 
+/// The options of the last configuration, and the configuration: reading the certificates of the system takes
+/// milliseconds, and each server of a redirect needs them.
+static LAST: Mutex<Option<(Tls, HttpVersion, ClientConfig)>> = Mutex::new(None);
+
 /// Returns the TLS configuration, with the crypto provider that `reqwest` uses. Certificates are
 /// verified against those of the system, or of `SSL_CERT_FILE` and `SSL_CERT_DIR`, and those of
 /// `tls`. The handshake offers `http`, and HTTP/1.1 with HTTP/2. Returns a sentence if that is not
 /// possible.
 pub(super) fn config(tls: &Tls, http: HttpVersion) -> Result<ClientConfig, String> {
+    let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, _, config)) =
+        last.as_ref().filter(|(of, version, _)| of == tls && *version == http)
+    {
+        return Ok(config.clone());
+    }
+    let config = new_config(tls, http)?;
+    *last = Some((tls.clone(), http, config.clone()));
+    Ok(config)
+}
+
+fn new_config(tls: &Tls, http: HttpVersion) -> Result<ClientConfig, String> {
     let said = |error: rustls::Error| error.to_string();
     let provider = CryptoProvider::get_default().cloned();
     let provider = provider.unwrap_or_else(|| Arc::new(aws_lc_rs::default_provider()));

@@ -11,7 +11,7 @@ use crate::file::keys::{
     matching, not_blank,
 };
 use crate::file::{
-    auth, body, capture, expect, grpc, headers, load, moment, pairs, repeat, websocket,
+    auth, body, capture, expect, grpc, headers, http, load, moment, pairs, repeat, websocket,
 };
 use crate::method::Method;
 
@@ -81,6 +81,9 @@ keys! {
     pub(super) const TIMEOUT: Defaulted<Time> =
         key("timeout", Time::POSITIVE.at_most(LONGEST_TIMEOUT, "longer than any measured latency"))
         .or("\"30s\"");
+    /// most consecutive redirects that the request follows
+    pub(super) const REDIRECTS: Key<Integer> = key("redirects", integer(0, http::MOST_REDIRECTS))
+        .otherwise("that of [`[http]`](#http)");
     /// time that a user waits after this step, before its next request: `"1s"`, `{ min = "1s", max = "3s" }` or
     /// `{ mean = "2s" }`; not for a stop step
     pub(super) const THINK_TIME: Key<Custom> = key("think_time", custom("as in [`[load]`](#load)", load::think_time))
@@ -113,8 +116,8 @@ pub(in crate::file) const OF_FLOW: Keys = KEYS
     .with(|step| rules(step).narrowed(WHEN.name(), moment::KEYS.schema()));
 
 /// Keys that only a step with an HTTP request can have.
-const OF_HTTP: [&str; 5] =
-    [QUERY.name(), HEADERS.name(), AUTH.name(), BODY.name(), SUBPROTOCOL.name()];
+const OF_HTTP: [&str; 6] =
+    [QUERY.name(), HEADERS.name(), AUTH.name(), BODY.name(), REDIRECTS.name(), SUBPROTOCOL.name()];
 
 fn rules(step: Schema) -> Schema {
     let requests: Vec<&str> = METHODS.map(|(key, _)| key).into_iter().chain(OTHERS).collect();
@@ -128,8 +131,8 @@ fn rules(step: Schema) -> Schema {
         .with("if", at_once)
         .with("then", partly(of_iterations))
         .beside(HEAD.name(), without_a_body())
-        .excludes(grpc::KEY, &["query", "subprotocol"])
-        .excludes(open, &["body", "counters"])
+        .excludes(grpc::KEY, &["query", "redirects", "subprotocol"])
+        .excludes(open, &["body", "counters", "redirects"])
         .excludes(send, &OF_HTTP)
         .excludes(receive, &OF_HTTP)
         .excludes(close, &[&OF_HTTP[..], &["counters", "capture"]].concat())

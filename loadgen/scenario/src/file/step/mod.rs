@@ -3,8 +3,8 @@
 mod keys;
 
 use self::keys::{
-    AUTH, BODY, CAPTURE, COUNTERS, EXPECT, GROUP, HEADERS, METHODS, NAME, OTHERS, QUERY, REPEAT,
-    SUBPROTOCOL, THINK_TIME, TIMEOUT, VERIFY, WEIGHT, WHEN,
+    AUTH, BODY, CAPTURE, COUNTERS, EXPECT, GROUP, HEADERS, METHODS, NAME, OTHERS, QUERY, REDIRECTS,
+    REPEAT, SUBPROTOCOL, THINK_TIME, TIMEOUT, VERIFY, WEIGHT, WHEN,
 };
 pub(super) use self::keys::{KEYS, MOST_WEIGHT, OF_FLOW};
 use std::ops::Range;
@@ -116,6 +116,7 @@ fn read_rest(
     };
     let verify = VERIFY.read(table, faults);
     meaning::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
+    let redirects = REDIRECTS.read(table, faults);
     let query = QUERY.take(table).map(|value| pairs::read(&value, "`query`", faults));
     let body = BODY.take(table);
     let written = HEADERS.take(table);
@@ -182,6 +183,11 @@ fn read_rest(
         repeat: repeat?,
         group: group?,
         timeout: timeout?,
+        redirects: match (action, redirects?) {
+            (Action::Request, Some(own)) => u32::try_from(own).unwrap_or_default(),
+            (Action::Request, None) => faults.redirects,
+            _ => 0,
+        },
         think_time: think_time?,
         verify: verify?,
         expect,

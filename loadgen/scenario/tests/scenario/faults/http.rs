@@ -13,19 +13,15 @@ faults! {
     );
     unknown_version: http_table("version = \"3\"");
     too_many_redirects: http_table("redirects = 21");
+    too_many_redirects_of_a_step: message("[[step]]\nget = \"/\"\nredirects = 21\n");
     proxy_without_scheme: http_table("proxy = \"10.0.0.1:3128\"");
     proxy_of_another_scheme: http_table("proxy = \"socks5://10.0.0.1:1080\"");
     proxy_with_a_path: http_table("proxy = \"http://10.0.0.1:3128/proxy.pac\"");
     proxy_with_a_placeholder: http_table("proxy = \"http://usr:{{ env PW }}@10.0.0.1:3128\"");
     proxy_on_no_host: http_table("proxy = \"http://{proxy}:3128\"");
-    http1_with_redirects_and_a_proxy: http_table(
-        "transport = \"http1\"\nversion = \"1.1\"\nredirects = 3\ncookies = false\nproxy = \"http://10.0.0.1:3128\""
-    );
     http1_with_http_2: http_table("version = \"2\"\ntransport = \"http1\"");
     http2_with_http_1: http_table("transport = \"http2\"");
-    http2_with_cookies: http_table("version = \"2\"\ncookies = true\ntransport = \"http2\"");
     shared_connections_of_http_1: http_table("streams = 10");
-    shared_connections_with_redirects: http_table("version = \"2\"\nconnections = 10\nredirects = 3");
     shared_connections_of_reqwest:
         http_table("version = \"2\"\nconnections = 10\nstreams = 1\ntransport = \"reqwest\"");
     shared_connections_per_request:

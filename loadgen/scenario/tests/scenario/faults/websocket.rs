@@ -30,7 +30,6 @@ faults! {
          headers = { Sec-WebSocket-Protocol = \"chat\", upgrade = \"h2c\" }"
     );
     websocket_over_http_2: message("[http]\nversion = \"2\"\n\n[[step]]\nwebsocket = \"/ws\"\n");
-    websocket_with_cookies:
-        message("[http]\nredirects = 0\ncookies = true\n\n[[step]]\nwebsocket = \"/ws\"\n");
+    websocket_with_redirects: message("[[step]]\nwebsocket = \"/ws\"\nredirects = 1\n");
     websocket_with_reqwest: message("[http]\ntransport = \"reqwest\"\n[[step]]\nwebsocket = \"/ws\"\n");
 }

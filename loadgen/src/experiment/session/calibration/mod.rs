@@ -82,11 +82,12 @@ fn are_apart(layout: &Layout) -> bool {
 }
 
 /// Returns whether the calibration's server can replace the target. The server supports neither
-/// HTTP/2 nor redirects nor cookies nor WebSockets. Proxies are excluded because a proxy is not part of
+/// HTTP/2 nor redirects nor WebSockets. Proxies are excluded because a proxy is not part of
 /// loadgen. Long answers are excluded because the verification does not keep their whole bodies.
 fn can_be_answered(scenario: &Scenario, answers: &[TrialAnswer]) -> bool {
     scenario.http.version == HttpVersion::Http11
-        && scenario.http.needs_reqwest().is_empty()
+        && !scenario.follows_redirects()
+        && scenario.http.proxy.is_none()
         && !scenario.uses_websocket()
         && answers.len() == scenario.steps.len()
         && answers.iter().all(|answer| answer.body.len() as u64 == answer.bytes)

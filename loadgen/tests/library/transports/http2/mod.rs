@@ -11,7 +11,7 @@ mod faults;
 mod floods;
 mod headers;
 pub(crate) mod peer;
-mod run;
+pub(crate) mod run;
 mod sharing;
 mod streams;
 mod tls;

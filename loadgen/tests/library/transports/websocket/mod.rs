@@ -10,6 +10,7 @@ use loadgen::engine::{Demand, Finished, verify};
 use loadgen::measure::{Counts, ErrorKind, Phase, Series};
 
 use self::peer::*;
+use super::proxies::Proxy;
 use crate::common::engine::{finish, plan};
 use crate::common::tls::front;
 
@@ -53,6 +54,40 @@ async fn messages_are_sent_and_echoed_over_one_connection_of_each_user() {
     );
     assert_eq!(finished.connections.opened, 3);
     assert_eq!(finished.connections.versions["HTTP/1.1"], 3);
+}
+
+/// A login gives the cookie that the handshake takes along, through a proxy or not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handshake_takes_the_cookies_of_the_user_along() {
+    let login = "[[step]]\nname = 'login'\nget = '/login'\nwhen = 'start'\ntimeout = '2s'\n";
+    for through_proxy in [false, true] {
+        let server = Server::start(|mut peer| {
+            let mut head = vec![0; 4096];
+            let length = peer.stream.peek(&mut head)?;
+            let head = String::from_utf8_lossy(&head[..length]).into_owned();
+            // A proxy gets the whole URL, and this one passes it on.
+            if head.lines().next().is_some_and(|line| line.contains("/login ")) {
+                peer.head()?;
+                peer.raw("HTTP/1.1 200 OK\r\nset-cookie: sid=7\r\ncontent-length: 0\r\n\r\n")?;
+                return peer.outlast();
+            }
+            peer.note(format!("cookies {}", head.matches("\r\ncookie: sid=7\r\n").count()));
+            peer.accept()?;
+            peer.echo()
+        });
+        let proxy = Proxy::start().await;
+        let proxied = format!(", proxy = 'http://{}'", proxy.address);
+        let http =
+            format!("http = {{ cookies = true{} }}\n", if through_proxy { &proxied } else { "" });
+        let load = "load = { users = 2, iterations = 6 }\n";
+        let text = [http.as_str(), load, login, JOIN, ECHO, LEAVE].concat();
+        let (steps, _) = run(&server.url, &text).await;
+        assert_eq!(answered(&steps), [2, 2, 6, 2], "{:?}", steps[1].examples);
+        assert_eq!((server.seen("cookies 1"), server.seen("cookies 0")), (2, 0));
+        let heads = proxy.heads.lock().unwrap();
+        let tunnels = heads.iter().filter(|head| head.starts_with("CONNECT ")).count();
+        assert_eq!((heads.len(), tunnels), if through_proxy { (4, 2) } else { (0, 0) });
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -38,6 +38,8 @@ pub struct Head {
     pub idle_s: Option<u32>,
     /// Whether the body has a `content-encoding`.
     pub encoded: bool,
+    /// Whether there is a `set-cookie`.
+    pub sets_cookies: bool,
 }
 
 /// The rule for where a body ends.
@@ -51,35 +53,57 @@ pub enum Framing {
     UntilClose,
 }
 
-thread_local!(static LAST: RefCell<Option<Known>> = const { RefCell::new(None) });
+/// Number of heads that a thread remembers. Users of one thread are at different steps of their journeys.
+const REMEMBERED: usize = 4;
 
-/// The head that a thread parsed last: its bytes and the result.
+thread_local!(static RECENT: RefCell<Recent> = const { RefCell::new(Recent { heads: Vec::new(), oldest: 0 }) });
+
+/// The heads that a thread parsed most recently.
+struct Recent {
+    heads: Vec<Known>,
+    /// Index of the head to forget next, once there are [`REMEMBERED`].
+    oldest: usize,
+}
+
+/// A head that was parsed: its bytes and the result.
 struct Known {
     bytes: Vec<u8>,
     no_body: bool,
     head: Head,
 }
 
+impl Recent {
+    fn find(&self, bytes: &[u8], no_body: bool) -> Option<(usize, Head)> {
+        let is_known = |it: &&Known| it.no_body == no_body && bytes.starts_with(&it.bytes);
+        self.heads.iter().find(is_known).map(|known| (known.bytes.len(), known.head))
+    }
+
+    fn remember(&mut self, bytes: &[u8], no_body: bool, head: Head) {
+        if self.heads.len() < REMEMBERED {
+            return self.heads.push(Known { bytes: bytes.to_vec(), no_body, head });
+        }
+        let known = &mut self.heads[self.oldest];
+        known.bytes.clear();
+        known.bytes.extend_from_slice(bytes);
+        (known.no_body, known.head) = (no_body, head);
+        self.oldest = (self.oldest + 1) % REMEMBERED;
+    }
+}
+
 /// Parses a head with the empty line after it, and returns the length of both. Returns `None` if
 /// the head is incomplete. `no_body` marks the response to a HEAD request, which has no body.
 ///
 /// A server's answers to one step mostly differ only in their `date`, which changes
-/// once a second. The thread's last head is therefore compared first: if `bytes`
+/// once a second. The thread's recent heads are therefore compared first: if `bytes`
 /// begins with the same bytes, the result is the same.
 pub fn parse(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, Fault> {
-    LAST.with_borrow_mut(|last| {
-        if let Some(known) = last
-            && known.no_body == no_body
-            && bytes.starts_with(&known.bytes)
-        {
-            return Ok(Some((known.bytes.len(), known.head)));
+    RECENT.with_borrow_mut(|recent| {
+        if let Some(known) = recent.find(bytes, no_body) {
+            return Ok(Some(known));
         }
         let parsed = parse_anew(bytes, no_body)?;
         if let Some((length, head)) = parsed {
-            let mut known = last.take().map_or_else(Vec::new, |known| known.bytes);
-            known.clear();
-            known.extend_from_slice(&bytes[..length]);
-            *last = Some(Known { bytes: known, no_body, head });
+            recent.remember(&bytes[..length], no_body, head);
         }
         Ok(parsed)
     })
@@ -94,8 +118,8 @@ fn parse_anew(bytes: &[u8], no_body: bool) -> Result<Option<(usize, Head)>, Faul
         let framing = fields.framing(status, minor, no_body)?;
         // After a 101, the connection carries another protocol.
         let keep_alive = fields.keep_alive(minor) && status != 101;
-        let Fields { idle_s, encoded, .. } = fields;
-        Ok(Head { minor, status, framing, keep_alive, idle_s, encoded })
+        let Fields { idle_s, encoded, sets_cookies, .. } = fields;
+        Ok(Head { minor, status, framing, keep_alive, idle_s, encoded, sets_cookies })
     });
     match parsed {
         Ok(Some((length, head))) => Ok(Some((length, head?))),
@@ -174,6 +198,7 @@ struct Fields {
     /// Whether `chunked` is the last transfer coding; `None` without a `transfer-encoding` header.
     chunked: Option<bool>,
     encoded: bool,
+    sets_cookies: bool,
 }
 
 impl Fields {
@@ -192,6 +217,8 @@ impl Fields {
                 fields.chunked = Some(last.eq_ignore_ascii_case(b"chunked"));
             } else if name.eq_ignore_ascii_case("content-encoding") {
                 fields.encoded |= is_encoded(value);
+            } else if name.eq_ignore_ascii_case("set-cookie") {
+                fields.sets_cookies = true;
             }
         }
         fields

@@ -16,6 +16,7 @@ use httparse::Status;
 use self::head::Framing;
 pub use self::head::read as read_head;
 use self::piece::Piece;
+use crate::transport::journey::is_redirect;
 use crate::transport::{Failure, Keep};
 use loadgen_measure::ErrorKind;
 
@@ -45,13 +46,24 @@ pub struct Reader {
     least: Keep,
     /// The body so far, if it arrived in more than one piece.
     kept: Vec<u8>,
-    keep_head: bool,
+    keep_head: KeepHead,
     /// Body bytes of the last input, if they are wanted apart.
     fresh: Option<Vec<u8>>,
     /// Whether the body has a `content-encoding`, and something of it is kept.
     encoded: bool,
     /// The head, from its status line to its empty line, if it is to be kept or the body is encoded.
     head: Vec<u8>,
+}
+
+/// When to keep the head of a response.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct KeepHead {
+    /// Whatever it has.
+    pub always: bool,
+    /// If it has `set-cookie`.
+    pub if_it_sets_cookies: bool,
+    /// If its status is that of a redirect.
+    pub if_it_redirects: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -92,16 +104,17 @@ impl Reader {
         self.bytes = 0;
         self.keep = Keep::Nothing;
         self.kept.clear();
-        self.keep_head = false;
+        self.keep_head = KeepHead::default();
+        self.head.clear();
         self.fresh = None;
         self.encoded = false;
         // Frees a long body's memory, so that many users don't each retain as much.
         self.kept.shrink_to(super::scratch::SIZE / 4);
     }
 
-    /// Keeps the head of the current response. Must be called after [`Self::begin`].
-    pub fn keep_head(&mut self) {
-        self.keep_head = true;
+    /// Keeps the head of the current response as told. Must be called after [`Self::begin`].
+    pub fn keep_head(&mut self, when: KeepHead) {
+        self.keep_head = when;
     }
 
     /// Makes the body bytes of each input available on their own, in [`Self::fresh`], until the
@@ -120,7 +133,7 @@ impl Reader {
         self.least = least;
     }
 
-    /// Returns the head that was kept.
+    /// Returns the head that was kept; empty if none was.
     pub fn head(&self) -> &[u8] {
         &self.head
     }
@@ -292,7 +305,12 @@ impl Reader {
                     self.idle_s = head.idle_s;
                     self.keep = keep(head.status).max(self.least);
                     self.encoded = head.encoded && self.keep > Keep::Nothing;
-                    if self.keep_head || self.encoded {
+                    let KeepHead { always, if_it_sets_cookies, if_it_redirects } = self.keep_head;
+                    if always
+                        || self.encoded
+                        || (if_it_sets_cookies && head.sets_cookies)
+                        || (if_it_redirects && is_redirect(head.status))
+                    {
                         self.store_head(&rest[..length]);
                     }
                     self.state = match head.framing {

@@ -12,6 +12,8 @@ pub(in crate::transport::http2) struct Head<'a> {
     pub(in crate::transport::http2) constant: usize,
     /// Index of the step; `None` if its requests differ.
     pub(in crate::transport::http2) step: Option<usize>,
+    /// Value of the field `cookie`, which follows the others; empty for none.
+    pub(in crate::transport::http2) cookies: &'a str,
 }
 
 /// Names of fields that are sent in full each time: most differ from request to request, and would drive
@@ -76,6 +78,13 @@ impl Encoder {
                 integer::write(*limit, 5, 0x20, to);
             });
         }
+        self.all_but_cookies(head, to);
+        if !head.cookies.is_empty() {
+            self.field(b"cookie", head.cookies.as_bytes(), false, to);
+        }
+    }
+
+    fn all_but_cookies(&mut self, head: Head<'_>, to: &mut Vec<u8>) {
         let Some(step) = head.step else { return self.fields(head, to) };
         if let Some(Compressed { changes: Some(changes), bytes }) = self.last.get(step)
             && *changes == self.changes
@@ -97,24 +106,26 @@ impl Encoder {
         for (nth, (name, value)) in head.fields.iter().enumerate() {
             let is_small = 4 * (name.len() + value.len() + OVERHEAD) <= 3 * self.table.limit();
             let is_added = nth < head.constant && is_small && !NOT_ADDED.contains(&name);
-            let (bits, flags) = if is_added { (6, 0x40) } else { (4, 0) };
-            let index = match self.table.find(name, value) {
-                Found::Field(index) => {
-                    integer::write(index, 7, 0x80, to);
-                    continue;
-                }
-                Found::Name(index) => index,
-                Found::Nothing => 0,
-            };
-            integer::write(index, bits, flags, to);
-            if index == 0 {
-                string(name, to);
-            }
-            string(value, to);
-            if is_added {
-                self.table.insert(name, value);
-                self.changes += 1;
-            }
+            self.field(name, value, is_added, to);
+        }
+    }
+
+    /// Appends a field, and adds it to the table if `is_added`.
+    fn field(&mut self, name: &[u8], value: &[u8], is_added: bool, to: &mut Vec<u8>) {
+        let (bits, flags) = if is_added { (6, 0x40) } else { (4, 0) };
+        let index = match self.table.find(name, value) {
+            Found::Field(index) => return integer::write(index, 7, 0x80, to),
+            Found::Name(index) => index,
+            Found::Nothing => 0,
+        };
+        integer::write(index, bits, flags, to);
+        if index == 0 {
+            string(name, to);
+        }
+        string(value, to);
+        if is_added {
+            self.table.insert(name, value);
+            self.changes += 1;
         }
     }
 }
@@ -151,7 +162,7 @@ mod tests {
         step: Option<usize>,
     ) -> Vec<u8> {
         let mut to = Vec::new();
-        encoder.encode(Head { fields, constant, step }, &mut to);
+        encoder.encode(Head { fields, constant, step, cookies: "" }, &mut to);
         to
     }
 

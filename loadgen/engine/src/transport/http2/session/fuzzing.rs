@@ -90,7 +90,7 @@ pub(super) fn begin(
     body: &'static [u8],
 ) -> Result<Token, Failure> {
     let fields = request(method);
-    let head = Head { fields: &fields, constant: 3, step: None };
+    let head = Head { fields: &fields, constant: 3, step: None, cookies: "" };
     session.begin(head, Bytes::from_static(body))
 }
 

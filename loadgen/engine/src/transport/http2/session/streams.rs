@@ -70,6 +70,7 @@ pub(super) struct Waiting {
     fields: Fields,
     constant: usize,
     step: Option<usize>,
+    cookies: String,
     pub(super) body: Bytes,
 }
 
@@ -187,11 +188,16 @@ impl Stream {
 
 impl Waiting {
     pub(super) fn new(token: Token, head: Head<'_>, body: Bytes) -> Self {
-        let Head { fields, constant, step } = head;
-        Self { token, fields: fields.clone(), constant, step, body }
+        let Head { fields, constant, step, cookies } = head;
+        Self { token, fields: fields.clone(), constant, step, cookies: cookies.to_owned(), body }
     }
 
     pub(super) fn head(&self) -> Head<'_> {
-        Head { fields: &self.fields, constant: self.constant, step: self.step }
+        Head {
+            fields: &self.fields,
+            constant: self.constant,
+            step: self.step,
+            cookies: &self.cookies,
+        }
     }
 }
