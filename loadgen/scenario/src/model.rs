@@ -229,7 +229,7 @@ impl Step {
     /// stream need, in lower case.
     pub fn headers_read(&self) -> impl Iterator<Item = &str> {
         let captured = self.captures.iter().filter_map(|capture| match &capture.source {
-            Source::Header(name) => Some(name.as_str()),
+            Source::Header(name) | Source::HeaderMatch(name, _) => Some(name.as_str()),
             _ => None,
         });
         let expected = self.expect.conditions().filter_map(|condition| match condition {
@@ -329,6 +329,9 @@ pub enum Source {
     Json(String),
     /// Name of a header, in lower case. The first header of this name counts.
     Header(String),
+    /// Name of a header, in lower case, and a regular expression for its value. The first header of this name
+    /// counts. The value is that of [`Self::Regex`].
+    HeaderMatch(String, String),
     /// Regular expression for the body's text. The value is the first group of a match, or the whole match
     /// if the expression has no group.
     Regex(String),
@@ -338,13 +341,19 @@ pub enum Source {
 pub const EACH: &str = "*";
 
 impl Source {
+    /// Returns whether the value is in the body, and not in a header.
+    #[must_use]
+    pub fn reads_body(&self) -> bool {
+        !matches!(self, Self::Header(_) | Self::HeaderMatch(..))
+    }
+
     /// Returns whether a response may have several of these values, of which a capture picks one.
     #[must_use]
     pub fn has_several(&self) -> bool {
         match self {
             Self::Json(pointer) => pointer.split('/').skip(1).any(|part| part == EACH),
             Self::Header(_) => false,
-            Self::Regex(_) => true,
+            Self::HeaderMatch(..) | Self::Regex(_) => true,
         }
     }
 }

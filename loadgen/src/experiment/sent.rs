@@ -149,7 +149,8 @@ mod tests {
     /// Returns the names of the parts whose digests differ between two scenarios.
     fn changed(from: &str, to: &str) -> Vec<String> {
         let [before, after] = [of(from, "x"), of(to, "x")];
-        let of_step = after.steps["a"].iter().filter(|(part, it)| before.steps["a"][*part] != **it);
+        let of_step =
+            after.steps["a"].iter().filter(|(part, it)| before.steps["a"].get(*part) != Some(*it));
         let of_all =
             after.all_steps.iter().filter(|(part, it)| before.all_steps.get(*part) != Some(it));
         of_step.chain(of_all).map(|(part, _)| part.clone()).collect()

@@ -181,6 +181,7 @@ async fn the_generator_is_calibrated_once() {
         .file("sized.py", include_str!("../data/sized.py"))
         .file("one.toml", "[[step]]\nname = \"page\"\nget = \"/\"\n")
         .file("two.toml", "[[step]]\nname = \"page\"\nget = \"/other\"\n")
+        .file("moved.toml", "http = { redirects = 1 }\n[[step]]\nget = \"/\"\n")
         .file("cookies.toml", "http = { cookies = true }\n[[step]]\nget = \"/\"\n");
     let once = |more: &[&str]| {
         let fixed = ["--rounds=1", "--duration=300ms", "--warmup=0s", "--format=json"];
@@ -195,7 +196,7 @@ async fn the_generator_is_calibrated_once() {
     };
     tokio::task::block_in_place(|| {
         assert_eq!(once(&["-s=one.toml", "--users=4", "--no-calibrate"]), Value::Null);
-        assert_eq!(once(&["-s=cookies.toml", "--users=4"]), Value::Null);
+        assert_eq!(once(&["-s=moved.toml", "--users=4"]), Value::Null);
         let first = run(&["-s=one.toml", "--users=4"]);
         assert_eq!((&first["earlier"], &first["own_steps"]), (&json!(false), &json!(true)));
         assert!(first["rate_per_s"].as_f64().unwrap() > 0.0);
@@ -203,6 +204,7 @@ async fn the_generator_is_calibrated_once() {
         assert_eq!(again["earlier"], true);
         assert_eq!(again["rate_per_s"], first["rate_per_s"]);
         assert_eq!(run(&["-s=two.toml", "--users=4"])["earlier"], false, "other requests");
+        assert_eq!(run(&["-s=cookies.toml", "--users=4"])["earlier"], false, "users with cookies");
         assert_eq!(run(&["-s=one.toml", "--users=5"])["earlier"], false, "another load");
         let workers = run(&["-s=one.toml", "--users=4", "--workers=1"]);
         assert_eq!(workers["earlier"], false, "another generator");

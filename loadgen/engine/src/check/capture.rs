@@ -20,7 +20,9 @@ impl Captures {
         let ready = step.captures.iter().map(|capture| {
             let regex = match &capture.source {
                 // The scenario's parser has refused invalid patterns.
-                Source::Regex(pattern) => Regex::new(pattern).ok(),
+                Source::Regex(pattern) | Source::HeaderMatch(_, pattern) => {
+                    Regex::new(pattern).ok()
+                }
                 _ => None,
             };
             (capture.clone(), regex)
@@ -36,7 +38,7 @@ impl Captures {
         }
         let values = self.0.iter().map(|(capture, regex)| {
             // A body that cannot be read does not show that the value is missing.
-            if !matches!(capture.source, Source::Header(_)) {
+            if capture.source.reads_body() {
                 answer.plain()?;
             }
             match value(capture, regex.as_ref(), answer, data) {
@@ -73,11 +75,12 @@ fn value(
     match &capture.source {
         Source::Json(pointer) => at(answer.plain()?, pointer, capture.pick, data)
             .map_err(|got| wrong(format!("{} at {pointer:?}", what("a value")), got)),
-        Source::Header(name) => {
-            let missing = |got: &str| wrong(format!("a header {name:?}"), got.to_owned());
-            let value = answer.headers.first(name).ok_or_else(|| missing("none"))?;
-            let text = std::str::from_utf8(value).map_err(|_| missing("one that is not UTF-8"))?;
-            Ok(text.to_owned())
+        Source::Header(name) => Ok(header(name, answer, wrong)?.to_owned()),
+        Source::HeaderMatch(name, pattern) => {
+            let text = header(name, answer, wrong)?;
+            let found = regex.and_then(|regex| picked(found(regex, text), capture.pick, data));
+            let what = format!("{} of '{pattern}' in the header {name:?}", what("a match"));
+            found.map(str::to_owned).ok_or_else(|| wrong(what, shown(text.as_bytes())))
         }
         Source::Regex(pattern) => {
             let body = answer.plain()?;
@@ -87,6 +90,17 @@ fn value(
             found.map(str::to_owned).ok_or_else(missing)
         }
     }
+}
+
+/// Returns the value of the first header with this name. `wrong` makes an error of what was expected and what came.
+fn header<'a>(
+    name: &str,
+    answer: &'a Answer<'_>,
+    wrong: impl Fn(String, String) -> Wrong,
+) -> Result<&'a str, Wrong> {
+    let missing = |got: &str| wrong(format!("a header {name:?}"), got.to_owned());
+    let value = answer.headers.first(name).ok_or_else(|| missing("none"))?;
+    std::str::from_utf8(value).map_err(|_| missing("one that is not UTF-8"))
 }
 
 /// Returns one of these values. Looks at no more of them than it must.
@@ -238,6 +252,17 @@ mod tests {
         assert_eq!(captured(r"{ regex = 'id=\d+' }", "id=17 id=18").as_deref(), Ok("id=17"));
         assert_eq!(captured(r"{ regex = '(?:a|b)c' }", "abc").as_deref(), Ok("bc"));
         assert_eq!(captured(r#"{ header = "X-A" }"#, "").as_deref(), Ok("one"));
+        let in_header =
+            |regex: &str| captured(&format!("{{ header = 'x-a', regex = '{regex}' }}"), "one more");
+        assert_eq!(in_header("o(n)").as_deref(), Ok("n"));
+        assert_eq!(
+            in_header("more").unwrap_err(),
+            "expectation: expected a match of 'more' in the header \"x-a\", to capture as \"v\", got one"
+        );
+        assert_eq!(
+            captured("{ header = 'x-a', regex = '[on]', match = 'last' }", "").as_deref(),
+            Ok("n")
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Tells which parts of an answer a step inspects.
 
-use loadgen_scenario::{Condition, Source, Step};
+use loadgen_scenario::{Condition, Step};
 
 /// Whether the step expects `status`.
 #[must_use]
@@ -11,8 +11,7 @@ pub(crate) fn is_expected(step: &Step, status: u16) -> bool {
 /// Whether the step inspects the body of its answer.
 #[must_use]
 pub(crate) fn reads_body(step: &Step) -> bool {
-    let captured = |source| !matches!(source, &Source::Header(_));
-    checks_body(step) || step.captures.iter().any(|capture| captured(&capture.source))
+    checks_body(step) || step.captures.iter().any(|capture| capture.source.reads_body())
 }
 
 /// Whether the step inspects the headers of its answer.

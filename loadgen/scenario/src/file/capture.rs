@@ -1,5 +1,6 @@
 //! `capture`: values that a step takes from its answer.
 
+use serde_json::{Value as Json, json};
 use toml::de::DeValue;
 
 use super::headers::is_token;
@@ -24,17 +25,17 @@ const MOST_MATCHES: u64 = 1_000_000;
 
 keys! {
     /// source of the value
-    pub(super) const KEYS: Keys = table("a capture").with(|table| table.requires_one_of(&SOURCES));
+    pub(super) const KEYS: Keys = table("a capture").with(|table| table.with("oneOf", one_source()));
 
     /// the content of a string; the JSON text of a number, `true`, `false`, an array or an object, as the
     /// server wrote it. A part `*` stands for each element of an array and each member of an object, also one
     /// that is called `*`
     const JSON: Key<Custom> = key("json", matching("JSON pointer", schema::POINTER))
-        .needed("exactly one of `json`, `header` and `regex` is required");
+        .needed("one of `json`, `header` and `regex` is required");
     /// value of the first header with this name
     const HEADER: Key<Text> = key("header", Text).needed("as for `json`");
-    /// match of a [regular expression](https://docs.rs/regex/latest/regex/#syntax) in the body's text: its
-    /// first group, or the whole match if the expression has no group
+    /// match of a [regular expression](https://docs.rs/regex/latest/regex/#syntax) in the body's text, or beside
+    /// `header` in its value: its first group, or the whole match if the expression has no group
     const REGEX: Key<Text> = key("regex", Text).needed("as for `json`");
     /// whether a response may lack the value. The user then has no such value
     const OPTIONAL: Defaulted<Boolean> = key("optional", Boolean).or("false");
@@ -42,6 +43,20 @@ keys! {
     const MATCH: Key<Custom> =
         key("match", custom("`\"first\"`, `\"last\"`, `\"random\"`, or 1 to 1,000,000", match_schema))
         .otherwise("`\"first\"`");
+}
+
+/// Says that a capture has one source: `regex` alone, or beside `header`.
+fn one_source() -> Json {
+    let without_header =
+        json!({ "required": [REGEX.name()], "not": { "required": [HEADER.name()] } });
+    json!([{ "required": [JSON.name()] }, { "required": [HEADER.name()] }, without_header])
+}
+
+/// Returns a schema for captures of a response without a body.
+pub(super) fn without_a_body() -> Json {
+    let mut schema = schema::without(&[JSON.name()]);
+    schema["dependencies"] = json!({ REGEX.name(): [HEADER.name()] });
+    schema
 }
 
 fn match_schema() -> Schema {
@@ -88,14 +103,15 @@ fn read_one(
         let message = format!("the capture `{}` has no source", value.key);
         value.fault::<()>(message, "no source", EXAMPLE, faults);
     }
-    if sources.len() > 1 {
+    let is_match_of_header = matches!(sources.as_slice(), [one, other] if [one.key, other.key] == [HEADER.name(), REGEX.name()]);
+    if sources.len() > 1 && !is_match_of_header {
         let message = format!("the capture `{}` has more than one source", value.key);
         let at =
             |fault: Fault, source: &Value<'_>| fault.at(source.key_place.clone(), "one source");
         let fault = sources.iter().fold(Fault::new(message), at);
         faults.add(fault.help("keep one source, or write a separate capture for each source"));
     }
-    if method == Some(&Method::HEAD) {
+    if method == Some(&Method::HEAD) && !is_match_of_header {
         let of_body = sources.iter().filter(|source| source.key != "header");
         of_body.for_each(|source| refuse_for_head(source, faults));
     }
@@ -104,7 +120,14 @@ fn read_one(
     let pick = written.as_ref().map_or(Some(Pick::First), |value| read_pick(value, faults));
     let read: Vec<_> = sources.iter().map(|source| read_source(source, faults)).collect();
     table.finish(faults);
-    let source = read.into_iter().next()??;
+    let mut read = read.into_iter();
+    let source = match (read.next()??, read.next()) {
+        (Source::Header(name), Some(Some(Source::Regex(regex)))) => {
+            Source::HeaderMatch(name, regex)
+        }
+        (_, Some(_)) => return None,
+        (source, None) => source,
+    };
     let is_first = pick.is_some_and(|pick| pick.is_first());
     if let Some(written) = written.filter(|_| !is_first && !source.has_several()) {
         let message =

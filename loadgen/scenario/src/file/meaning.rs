@@ -53,9 +53,14 @@ pub(super) fn refuse(table: &mut Table<'_>, action: Action, faults: &mut Faults<
         refuse_key(&value, action, faults);
     }
     let captures = inner(table.peek("capture").as_ref());
-    let sources = captures.iter().flat_map(|capture| inner(Some(capture)));
-    for value in sources.filter(|value| of_capture.contains(&value.key)) {
-        refuse_key(&value, action, faults);
+    for capture in &captures {
+        let sources = inner(Some(capture));
+        // An expression beside a header reads the header.
+        let has_header = sources.iter().any(|value| value.key == "header");
+        let is_refused = |value: &&Value<'_>| {
+            of_capture.contains(&value.key) && !(has_header && value.key == "regex")
+        };
+        sources.iter().filter(is_refused).for_each(|value| refuse_key(value, action, faults));
     }
 }
 

@@ -286,12 +286,12 @@ async fn a_chain_that_is_too_long_is_an_error() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_step_may_leave_a_redirect_as_it_is() {
     let steps = "[[step]]\nget = \"/to/302?/callback?code=17\"\nredirects = 0\nexpect.status = 302\n\
-                 capture = { next = { header = \"location\" } }\n\
-                 [[step]]\nget = \"/to/302?/next\"\nheaders = { x-code = \"{{ next }}\" }\n";
+                 capture = { next = { header = \"location\", regex = 'code=(\\d+)' } }\n\
+                 [[step]]\nget = \"/to/302?/next/{{ next }}\"\n";
     let lines = same("redirects = 1", steps).await;
     assert_eq!(
         lines,
-        ["GET home/to/302?/callback?code=17 0", "GET home/to/302?/next 0", "GET home/next 0"]
+        ["GET home/to/302?/callback?code=17 0", "GET home/to/302?/next/17 0", "GET home/next/17 0"]
     );
 }
 

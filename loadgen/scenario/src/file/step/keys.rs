@@ -146,6 +146,6 @@ fn without_a_body() -> Json {
     let mut expect = without(&of_body);
     expect["properties"]["not"] = without(&OF_BODY);
     table["properties"]["expect"] = expect;
-    table["properties"]["capture"] = json!({ "additionalProperties": without(&["json", "regex"]) });
+    table["properties"]["capture"] = json!({ "additionalProperties": capture::without_a_body() });
     table
 }
