@@ -17,6 +17,7 @@ mod http1;
 mod http2;
 mod journey;
 mod proxy;
+mod redirect;
 mod reqwest;
 mod resend;
 mod route;
@@ -42,10 +43,11 @@ pub use self::http1::read_foreign;
 pub use self::http1::{Progress, Reader};
 #[cfg(any(test, fuzzing))]
 pub use self::http2::http2_foreign;
+pub use self::journey::Hop;
 #[cfg(any(test, fuzzing))]
 pub use self::journey::fuzzing::journey_foreign;
-pub use self::journey::{Hop, REDIRECTS, is_redirect};
 use self::journey::{Journey, Journeys};
+pub use self::redirect::{REDIRECTS, is_redirect};
 use self::route::{Route, Server};
 pub use self::websocket::Slot;
 use super::plan::{Number, Plan};

@@ -14,7 +14,6 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 use super::failure::{Failure, PROXY};
-use super::http1::read_head;
 use super::stream::Stream;
 use super::{USER_AGENT, tls};
 use crate::plan::Plan;
@@ -23,6 +22,9 @@ use loadgen_scenario::HttpVersion;
 
 /// Longest head of a response to CONNECT, in bytes.
 const LONGEST_HEAD: usize = 16 << 10;
+
+/// Most headers of a response to CONNECT.
+const MOST_HEADERS: usize = 100;
 
 /// The end of a head.
 const END: &[u8] = b"\r\n\r\n";
@@ -111,23 +113,21 @@ impl Proxy {
         stream.flush().await.map_err(broken)?;
         let head = read_to_end_of_head(stream).await.map_err(broken)?;
         let refused = |what: String| Err(Failure::new(ErrorKind::Connect, what));
-        let read = read_head(&head, |head| (head.code, head.reason.map(str::to_owned)));
-        match read {
-            Ok(Some((_, (Some(200..=299), _)))) => Ok(()),
-            Ok(Some((_, (Some(407), _)))) => refused(match self.authorization {
+        let mut headers = [httparse::EMPTY_HEADER; MOST_HEADERS];
+        let mut response = httparse::Response::new(&mut headers);
+        let is_whole = response.parse(&head).is_ok_and(|read| read.is_complete());
+        match response.code.filter(|_| is_whole) {
+            Some(200..=299) => Ok(()),
+            Some(407) => refused(match self.authorization {
                 None => "it wants a user and a password (407): write them in its URL".to_owned(),
                 Some(_) => "it refuses the user and the password of its URL (407)".to_owned(),
             }),
-            Ok(Some((_, (Some(status), reason)))) => {
-                let reason: String = reason
-                    .unwrap_or_default()
-                    .chars()
-                    .take(80)
-                    .flat_map(char::escape_debug)
-                    .collect();
+            Some(status) => {
+                let reason = response.reason.unwrap_or_default().chars().take(80);
+                let reason: String = reason.flat_map(char::escape_debug).collect();
                 refused(format!("it opens no tunnel to the server: {status} {reason}"))
             }
-            _ => refused("its answer to CONNECT is not HTTP".to_owned()),
+            None => refused("its answer to CONNECT is not HTTP".to_owned()),
         }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use bytes::Bytes;
 
 use super::fields::Fields;
-use super::journey::Request;
+use super::redirect::Request;
 use super::{Answer, Failure, Headers, http1, http2, reqwest};
 use crate::plan::{Number, Plan};
 use loadgen_measure::{Connections, ErrorKind, StreamTimes};

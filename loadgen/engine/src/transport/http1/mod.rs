@@ -30,7 +30,7 @@ use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
 use super::failure::{Failure, Work};
 use super::fields::Fields;
-use super::journey::Request;
+use super::redirect::Request;
 use super::resend::Resend;
 use super::stream::Stream;
 use super::websocket::{self, Slot};

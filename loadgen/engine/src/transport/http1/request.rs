@@ -9,8 +9,8 @@ use url::Url;
 
 use super::unsent::{Pieces, Unsent};
 use crate::transport::fields::Fields;
-use crate::transport::journey::Request;
 use crate::transport::proxy::Proxy;
+use crate::transport::redirect::Request;
 use crate::transport::step_request;
 use crate::transport::websocket::handshake;
 use loadgen_scenario::{Action, Data, Part, RenderError, Step, Template};

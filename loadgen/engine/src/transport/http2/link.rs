@@ -23,7 +23,7 @@ use crate::transport::dialer::Sessions;
 use crate::transport::failure::{Failure, Work};
 use crate::transport::fields::Fields;
 use crate::transport::http1::Came;
-use crate::transport::journey::Request;
+use crate::transport::redirect::Request;
 use crate::transport::resend::Resend;
 use crate::transport::{Answer, Body, Form, Headers, Keep, form};
 use loadgen_measure::{ErrorKind, StreamTimes};

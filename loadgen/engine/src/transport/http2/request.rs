@@ -10,7 +10,7 @@ use url::Url;
 use super::hpack::Head;
 use crate::grpc::{self, Call};
 use crate::transport::fields::Fields;
-use crate::transport::journey::Request;
+use crate::transport::redirect::Request;
 use crate::transport::{Failure, step_request};
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Action, Body, Data, Method, Protos, RenderError, Step, Template};

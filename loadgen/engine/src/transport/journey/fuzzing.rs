@@ -4,10 +4,10 @@ use bytes::Bytes;
 use url::Url;
 
 use super::jar::{Jar, MOST};
-use super::request::Request;
 use crate::transport::Headers;
 use crate::transport::fields::Fields;
 use crate::transport::http1::written;
+use crate::transport::redirect::{Request, have_one_origin};
 use loadgen_scenario::Method;
 
 /// Reads a fuzzer's input as a `location`, and after a line feed the values of `set-cookie`, one in each line.
@@ -44,7 +44,7 @@ pub fn journey_foreign(data: &[u8]) {
         };
         assert_eq!(parsed.path, Some(next.target()));
         assert_eq!(text.len() - length, next.body.len());
-        let is_here = super::have_one_origin(&next.url, &request.url);
+        let is_here = have_one_origin(&next.url, &request.url);
         let expected = 2
             + usize::from(is_here)
             + usize::from(!cookies.is_empty())

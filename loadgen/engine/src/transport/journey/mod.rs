@@ -4,7 +4,6 @@
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod jar;
-mod request;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -13,11 +12,9 @@ use std::task::Context;
 use url::{Position, Url};
 
 use self::jar::Jar;
-pub(super) use self::request::Request;
-pub use self::request::{REDIRECTS, is_redirect};
-use self::request::{becomes_get, have_one_origin};
 use super::Headers;
 use super::failure::{Failure, REDIRECTED, Work};
+use super::redirect::{Request, becomes_get, have_one_origin, is_redirect};
 use super::route::{Came, Route, Server};
 use crate::plan::{Number, Plan};
 use loadgen_measure::{Connections, ErrorKind};

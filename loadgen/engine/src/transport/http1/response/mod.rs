@@ -16,7 +16,7 @@ use httparse::Status;
 use self::head::Framing;
 pub use self::head::read as read_head;
 use self::piece::Piece;
-use crate::transport::journey::is_redirect;
+use crate::transport::redirect::is_redirect;
 use crate::transport::{Failure, Keep};
 use loadgen_measure::ErrorKind;
 
