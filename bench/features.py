@@ -82,7 +82,7 @@ FEATURES = [
     ),
     Feature("reqwest", http='transport = "reqwest"'),
     Feature("a cookie with each response", request='get = "/cookie"', http="cookies = true"),
-    Feature("cookies (by reqwest)", request='get = "/cookie"', http='transport = "reqwest", cookies = true'),
+    Feature("cookies (by reqwest)", request='get = "/cookie"', http='transport = "reqwest"\ncookies = true'),
     Feature("4 worker processes", options="--workers 4"),
 ]
 
