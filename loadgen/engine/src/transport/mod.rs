@@ -98,7 +98,7 @@ impl Transport {
             return Err("a WebSocket needs the transport http1".to_owned());
         }
         let proxy = plan.scenario.http.proxy.as_ref().and_then(|url| Url::parse(url).ok());
-        let proxy = proxy.as_ref().map(|url| proxy::place(url).into());
+        let proxy = proxy.as_ref().map(|url| step_request::place(url).into());
         Ok(Self { server: Server::new(plan, kind)?, journeys: Journeys::of(plan, kind), proxy })
     }
 

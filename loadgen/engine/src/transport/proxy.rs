@@ -14,6 +14,7 @@ use tokio_rustls::TlsConnector;
 use url::Url;
 
 use super::failure::{Failure, PROXY};
+use super::step_request::place;
 use super::stream::Stream;
 use super::{USER_AGENT, tls};
 use crate::plan::Plan;
@@ -148,12 +149,6 @@ async fn read_to_end_of_head(stream: &mut (impl AsyncRead + Unpin)) -> io::Resul
         }
     }
     Ok(head)
-}
-
-/// The host and the port of a URL.
-pub(super) fn place(url: &Url) -> String {
-    let port = url.port_or_known_default().unwrap_or_default();
-    format!("{}:{port}", url.host_str().unwrap_or_default())
 }
 
 #[cfg(test)]

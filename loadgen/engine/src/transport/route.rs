@@ -13,7 +13,7 @@ use crate::plan::{Number, Plan};
 use loadgen_measure::{Connections, ErrorKind, StreamTimes};
 use loadgen_scenario::{Data, Step, TransportKind};
 
-/// What the users of a process share to reach one server: its address, and the constant parts of requests.
+/// State shared by a process's users to reach one server: its address, and the constant parts of requests.
 #[derive(Clone)]
 pub(super) enum Server {
     /// Our own implementation of HTTP/1.1.
@@ -101,9 +101,10 @@ impl Route {
         }
     }
 
-    /// Adds cookies to the next request. `reqwest` keeps cookies itself.
+    /// Adds cookies, if there are any, to the next request. `reqwest` keeps cookies itself.
     pub(super) fn add_cookies(&mut self, cookies: &str) {
         match self {
+            _ if cookies.is_empty() => {}
             Self::Http1(link) => link.add_cookies(cookies),
             Self::Http2(link) => link.add_cookies(cookies),
             Self::Reqwest(_) => {}

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::{Value as Json, json};
+use serde_json::json;
 use url::{Host, ParseError, Url};
 
 use super::keys::schema::{Schema, partly, says};
@@ -79,12 +79,11 @@ fn rules(table: Schema) -> Schema {
     ];
     let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
     // A scenario with gRPC calls may leave the version out.
-    let needing = |keys: &[(&'static str, Json)]| partly(keys.iter().cloned());
     let shares = json!({ "anyOf": [{ "required": ["connections"] }, { "required": ["streams"] }] });
     let conditions = json!([
-        { "if": says("transport", "http1"), "then": needing(&http1) },
-        { "if": says("transport", "http2"), "then": needing(&http2) },
-        { "if": shares, "then": needing(&shared) },
+        { "if": says("transport", "http1"), "then": partly(http1) },
+        { "if": says("transport", "http2"), "then": partly(http2) },
+        { "if": shares, "then": partly(shared) },
     ]);
     table.with("allOf", conditions)
 }

@@ -124,7 +124,7 @@ impl Http1 {
     }
 }
 
-/// What a step's request has met.
+/// Outcome of a step's request.
 pub enum Sent {
     /// A response.
     Response(Came),

@@ -34,12 +34,12 @@ pub(super) struct Buffers {
     pub(super) request: String,
     /// The generated body; `None` before the first one. Boxed, because most users have none.
     body: Option<Box<Rendered>>,
-    /// What is sent in place of what was rendered.
+    /// Bytes that are sent in place of the rendered ones.
     instead: Vec<u8>,
     replaces: Replaces,
 }
 
-/// What requests have besides, if a proxy forwards them; empty if none does.
+/// Parts that requests have only if a proxy forwards them; empty if none does.
 #[derive(Debug, Default)]
 pub(super) struct Via {
     /// Scheme and host, which begin the target of each request (RFC 9112, section 3.2.2).
@@ -210,13 +210,15 @@ impl Buffers {
         let to = &mut self.instead;
         to.clear();
         let host = fields.first("host").unwrap_or_default();
+        let has_own = fields.first(PROXY_AUTHORIZATION.as_str()).is_some();
+        let field = if has_own { "" } else { &via.field };
         for part in [
             method.name().as_bytes(),
             b" ",
             via.origin.as_bytes(),
             request.target().as_bytes(),
             b" HTTP/1.1\r\n",
-            via.field.as_bytes(),
+            field.as_bytes(),
             b"host: ",
             host,
             b"\r\n",

@@ -1,5 +1,5 @@
-//! What a user keeps from one response to the next request: cookies, and the way to other servers to which
-//! redirects lead. Works over the routes of our own transports alike; `reqwest` does the same by itself.
+//! Keeps a user's cookies, and the way to other servers to which redirects lead, from one response to the next
+//! request. Works over the routes of our own transports alike; `reqwest` does the same by itself.
 
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -16,6 +16,7 @@ use super::Headers;
 use super::failure::{Failure, REDIRECTED, Work};
 use super::redirect::{Request, becomes_get, have_one_origin, is_redirect};
 use super::route::{Came, Route, Server};
+use super::step_request::place;
 use crate::plan::{Number, Plan};
 use loadgen_measure::{Connections, ErrorKind};
 use loadgen_scenario::{Action, Http, Scenario, Sharing, Step, TransportKind};
@@ -23,7 +24,7 @@ use loadgen_scenario::{Action, Http, Scenario, Sharing, Step, TransportKind};
 /// Most other servers to which the redirects of a round may lead.
 const MOST_SERVERS: usize = 1_000;
 
-/// What the journeys of a process's users share.
+/// State shared by the journeys of a process's users.
 pub(super) struct Journeys {
     /// The plan of the round, without its steps.
     plan: Plan,
@@ -35,7 +36,7 @@ pub(super) struct Journeys {
     others: Mutex<BTreeMap<String, Result<Server, Failure>>>,
 }
 
-/// What one user keeps, and what its last request met.
+/// The cookies and ways of one user, with the redirects of its last request.
 pub(super) struct Journey {
     shared: Arc<Journeys>,
     user: Number,
@@ -171,10 +172,7 @@ impl Journey {
         let shared = &self.shared;
         if let Some(jar) = self.jar.as_mut().filter(|_| shared.adds_cookies[index]) {
             let target = home.target();
-            let cookies = jar.for_target(target, || shared.url(target));
-            if !cookies.is_empty() {
-                home.add_cookies(cookies);
-            }
+            home.add_cookies(jar.for_target(target, || shared.url(target)));
         }
     }
 
@@ -242,25 +240,18 @@ impl Journey {
             }
         }
         self.is_away = is_away;
-        let route = match &mut self.away {
-            Some((_, route)) if is_away => route,
-            _ => home,
-        };
+        let route = answering_mut(&mut self.away, is_away, home);
         route.prepare(request);
         if let Some(jar) = &self.jar
             && request.fields.first("cookie").is_none()
         {
-            let cookies = jar.for_url(&request.url);
-            if !cookies.is_empty() {
-                route.add_cookies(&cookies);
-            }
+            route.add_cookies(&jar.for_url(&request.url));
         }
         let sent = route.send(step).await;
         self.resent |= route.was_sent_again();
         sent.map_err(|failure| match failure.kind {
             _ if self.is_away => {
-                let (host, port) = (request.url.host_str(), request.url.port_or_known_default());
-                let place = format!("{}:{}", host.unwrap_or_default(), port.unwrap_or_default());
+                let place = place(&request.url);
                 let message = format!("{place}, {REDIRECTED}: {}", failure.message);
                 Failure::new(failure.kind, message)
             }
@@ -276,10 +267,7 @@ impl Journey {
 
     /// Like [`Self::route`].
     pub(super) fn route_mut<'r>(&'r mut self, home: &'r mut Route) -> &'r mut Route {
-        match &mut self.away {
-            Some((_, route)) if self.is_away => route,
-            _ => home,
-        }
+        answering_mut(&mut self.away, self.is_away, home)
     }
 
     /// Answers what another server sends while the user waits.
@@ -327,7 +315,20 @@ fn keep(jar: &mut Option<Jar>, headers: Headers<'_>, url: impl FnOnce() -> Url) 
     }
 }
 
+/// Returns the way over which the last response came.
 fn answering<'r>(away: &'r Option<(String, Route)>, is_away: bool, home: &'r Route) -> &'r Route {
+    match away {
+        Some((_, route)) if is_away => route,
+        _ => home,
+    }
+}
+
+/// Like [`answering`].
+fn answering_mut<'r>(
+    away: &'r mut Option<(String, Route)>,
+    is_away: bool,
+    home: &'r mut Route,
+) -> &'r mut Route {
     match away {
         Some((_, route)) if is_away => route,
         _ => home,

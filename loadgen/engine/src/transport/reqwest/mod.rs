@@ -22,6 +22,7 @@ use super::addresses::Addresses;
 use super::connections::Tally;
 use super::failure::{Failure, PROXY, REDIRECTED, Work};
 use super::resend::Resend;
+use super::step_request::place;
 use super::{Answer, Body, Form, Headers, Keep, form, step_request, tls};
 use crate::check::expectations::{is_expected, reads_headers};
 use crate::plan::{Number, Plan};
@@ -95,7 +96,7 @@ pub struct Link {
     least: Keep,
 }
 
-/// What has come of a response, apart from its headers and its body.
+/// A response that was read, without its headers and its body.
 pub struct Came {
     status: u16,
     form: Option<Box<Form<'static>>>,
@@ -167,9 +168,9 @@ impl Link {
             return failure;
         }
         let Reqwest { clients, base_url, .. } = &*self.shared;
-        let proxy = clients.proxy().and_then(|proxy| place(&Url::parse(proxy).ok()?));
-        let server = Url::parse(base_url).ok().as_ref().and_then(place);
-        let other = self.hops.last().as_ref().and_then(place);
+        let proxy = clients.proxy().and_then(|proxy| Some(place(&Url::parse(proxy).ok()?)));
+        let server = Url::parse(base_url).ok().as_ref().map(place);
+        let other = self.hops.last().as_ref().map(place);
         let message = match (proxy, other.filter(|other| Some(other) != server.as_ref())) {
             (Some(proxy), _) => format!("{PROXY}{proxy}: {}", failure.message),
             (None, Some(other)) => format!("{other}, {REDIRECTED}: {}", failure.message),
@@ -286,11 +287,6 @@ impl Request {
         }
         Ok(())
     }
-}
-
-/// The host and the port of a URL.
-fn place(url: &Url) -> Option<String> {
-    Some(format!("{}:{}", url.host_str()?, url.port_or_known_default()?))
 }
 
 /// The name of an HTTP version.
