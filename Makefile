@@ -225,14 +225,14 @@ images-base: ## Make the images of compose/ that need no build of loadgen
 	else echo "images-base: skipped: only root on Debian with podman and mmdebstrap can make them"; fi
 
 # Uses the binary of the tests, so that nothing is built twice. As root on Debian, makes the images, too.
-test-podman: $(PYTHON) ## Test the lab in real containers (three minutes)
+test-podman: $(PYTHON) ## Test the lab in real containers (four minutes)
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test podman --no-run
 	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; test -x "$(BUILT)/loadgen"; \
 	if $(CAN_MAKE_IMAGES); then \
 		compose/offline/make-images "$(BUILT)/loadgen"; \
 	elif ! "$(BUILT)/loadgen" lab doctor; then \
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
-	fi; $(CARGO) test $(CARGO_FLAGS) --workspace --test podman -- --nocapture --test-threads 1
+	fi; $(CARGO) test $(CARGO_FLAGS) --workspace --test podman -- --nocapture --test-threads 2
 
 trust: ## Compare the results of loadgen with known values (four hours, on an idle machine)
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test trust -- --ignored --nocapture --test-threads 1

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::common::program::checkout;
-use crate::support::{assert_nothing_left, podman};
+use crate::support::{left, podman};
 
 const PROJECT: &str = "loadgen-test-hosts";
 const PORT: u16 = 18_001;
@@ -112,5 +112,6 @@ fn a_killed_worker_is_reported_as_lost() {
     let other = format!("{PROJECT}_worker_1");
     assert_eq!(podman(&["wait", &other]), "0", "{:?}", logs(&other));
     drop(down);
-    assert_nothing_left();
+    let left = left(PROJECT);
+    assert!(left.is_empty(), "{left:?}");
 }

@@ -1,7 +1,7 @@
 //! A user's own targets in containers of the user's images.
 
 use crate::common::program::{Finished, Project};
-use crate::support::{assert_nothing_left, podman, used};
+use crate::support::{finish, podman, spawn, used};
 
 /// Two targets of an image that the lab has made, whose entry point takes the name of a server.
 const TARGETS: &str = r#"
@@ -30,7 +30,7 @@ fn run(project: &Project, words: &[&str]) -> Finished {
     if podman(&["images", "--quiet", "localhost/loadgen-postgres"]).lines().count() > 0 {
         command.env("POSTGRES_IMAGE", "localhost/loadgen-postgres");
     }
-    Finished::of(command.output().unwrap(), &project.path(""))
+    finish(project, spawn(command))
 }
 
 #[test]
@@ -43,7 +43,6 @@ fn own_images_are_measured_within_their_limits() {
         .file("mine.toml", "[[step]]\nget = \"/health\"\n");
     let finished = run(&project, &["-R1", "-d=1s", "--warmup=500ms"]);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
-    assert_nothing_left();
     let document = finished.json();
     let limits = &document["environment"]["limits"];
     assert_eq!(limits["quick"]["memory_bytes"], 256 << 20, "{limits}");
@@ -67,5 +66,4 @@ fn a_missing_image_is_not_pulled() {
     assert_eq!(finished.code, Some(4), "{}", finished.said());
     let said = "shop: the image localhost/no-such-image is not on this machine";
     assert!(finished.stderr.contains(said), "{}", finished.stderr);
-    assert_nothing_left();
 }

@@ -16,24 +16,35 @@ pub fn podman(words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// Returns the names of all containers, networks, volumes and pods of loadgen that podman knows.
-pub fn left() -> Vec<String> {
-    let name = "name=loadgen-";
+/// Returns the names of the containers, networks, volumes and pods of one loadgen process that
+/// podman knows.
+pub fn left_of(process: u32) -> Vec<String> {
+    left(&project_of(process))
+}
+
+/// Returns the names like [`left_of`], for all projects of podman-compose whose names begin so.
+pub fn left(project: &str) -> Vec<String> {
+    let name = &format!("name=^{project}");
     let lists = [
         podman(&["ps", "--all", "--filter", name, "--format", "{{.Names}}"]),
         podman(&["network", "ls", "--filter", name, "--format", "{{.Name}}"]),
         podman(&["volume", "ls", "--filter", name, "--format", "{{.Name}}"]),
-        podman(&["pod", "ls", "--filter", "name=loadgen-", "--format", "{{.Name}}"]),
+        podman(&["pod", "ls", "--filter", name, "--format", "{{.Name}}"]),
     ];
     lists.iter().flat_map(|list| list.lines()).map(str::to_owned).collect()
 }
 
-/// Waits until nothing is left. Panics after 20 s.
+/// Beginning of the names of what belongs to one loadgen process.
+fn project_of(process: u32) -> String {
+    format!("loadgen-{process}-")
+}
+
+/// Waits until nothing of this process is left. Panics after 20 s.
 #[track_caller]
-pub fn assert_nothing_left() {
+pub fn assert_nothing_left(process: u32) {
     let deadline = Instant::now() + Duration::from_secs(20);
-    while !left().is_empty() {
-        assert!(Instant::now() < deadline, "still there: {:?}", left());
+    while !left_of(process).is_empty() {
+        assert!(Instant::now() < deadline, "still there: {:?}", left_of(process));
         std::thread::sleep(Duration::from_millis(200));
     }
 }
@@ -43,8 +54,9 @@ pub fn assert_nothing_left() {
 #[track_caller]
 pub fn container(run: &mut Child, service: &str) -> String {
     let (end, deadline) = (format!("_{service}_1"), Instant::now() + Duration::from_secs(60));
+    let name = format!("name=^{}", project_of(run.id()));
     loop {
-        let names = podman(&["ps", "--filter", "name=loadgen-", "--format", "{{.Names}}"]);
+        let names = podman(&["ps", "--filter", &name, "--format", "{{.Names}}"]);
         if let Some(name) = names.lines().find(|name| name.ends_with(&end)) {
             return name.to_owned();
         }
@@ -61,13 +73,21 @@ pub fn container(run: &mut Child, service: &str) -> String {
 /// Starts a run of one round in containers, which prints its document.
 pub fn start(project: &Project, words: &[&str]) -> Child {
     let always = ["run", "--runtime=podman", "--rounds=1", "--no-calibrate", "--format=json"];
-    let mut command = project.command(&[&always[..], words].concat());
+    spawn(project.command(&[&always[..], words].concat()))
+}
+
+/// Starts loadgen, and keeps what it prints.
+pub fn spawn(mut command: Command) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// Waits for the end of a run that [`start`] has started.
+/// Waits for the end of loadgen, which may leave nothing in podman.
+#[track_caller]
 pub fn finish(project: &Project, run: Child) -> Finished {
-    Finished::of(run.wait_with_output().unwrap(), &project.path(""))
+    let process = run.id();
+    let finished = Finished::of(run.wait_with_output().unwrap(), &project.path(""));
+    assert_nothing_left(process);
+    finished
 }
 
 /// Returns the resource usage of one service of the run's only target.

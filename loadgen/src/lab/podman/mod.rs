@@ -192,14 +192,14 @@ impl Podman {
     }
 }
 
-/// Creates a project's name with six random hexadecimal digits, which distinguish the runs on a
-/// machine.
+/// Creates a project's name from the number of this process, which shows whose the containers are,
+/// and six random hexadecimal digits: processes in different containers may have the same number.
 fn project_name() -> Result<String, LabError> {
     let random = SysRng.try_next_u32().map_err(|error| LabError::Io {
         what: "generate a random number".to_owned(),
         source: std::io::Error::other(error.to_string()),
     })?;
-    Ok(format!("loadgen-{:06x}", random >> 8))
+    Ok(format!("loadgen-{}-{:06x}", std::process::id(), random >> 8))
 }
 
 /// Returns loadgen's environment for podman, which needs the user's settings: podman's
