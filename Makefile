@@ -6,8 +6,9 @@ CARGO_FLAGS := --release --locked
 # Programs of tests in Rust; clippy checks examples and benches.
 SUITES := $(addprefix --test ,library measured network podman program scenario)
 # Unit tests need no optimized crates. The options leave the dependencies as they are, so that nothing else is built
-# twice. Tests of the analysis simulate: unoptimized, they would take longer than their build saves.
-UNOPTIMIZED := $(foreach crate,engine measure scenario text,--config profile.release.package.loadgen-$(crate).opt-level=0)
+# twice. Only the tests of the analysis, which simulate, need an optimized crate: without, they take six times as long.
+UNOPTIMIZED := $(foreach crate,engine measure scenario text,--config profile.release.package.loadgen-$(crate).opt-level=0) \
+	--config profile.release.package.loadgen-analysis.opt-level=1
 UV_VERSION := 0.13.8
 # Trusts the system's certificates, as pip does: a proxy to the registry may have a certificate that
 # only this machine knows.

@@ -89,12 +89,14 @@ impl Data {
     }
 
     /// Sets the current iteration. The next draw is the first draw of this iteration.
+    #[inline]
     pub fn set_iteration(&mut self, iteration: u64) {
         self.iteration = iteration;
         self.moved = true;
     }
 
     /// Stores a captured value and replaces the previous value of the same name.
+    #[inline]
     pub fn capture(&mut self, name: &str, value: String) {
         match self.captured.iter_mut().find(|(known, _)| known == name) {
             Some((_, kept)) => *kept = Some(value),
@@ -111,6 +113,7 @@ impl Data {
     }
 
     /// Stores the cells of a row and replaces the previous cells of the same names.
+    #[inline]
     pub fn keep<'a>(&mut self, cells: impl Iterator<Item = (&'a str, &'a str)>) {
         for (name, cell) in cells {
             match self.captured.iter_mut().find(|(known, _)| known == name) {
@@ -125,6 +128,7 @@ impl Data {
     }
 
     /// Draws a random integer below `count` for the current iteration. `count` must not be zero.
+    #[inline]
     pub fn draw(&mut self, count: usize) -> usize {
         self.stream().random_range(0..count.max(1))
     }
@@ -146,6 +150,7 @@ impl Data {
     }
 
     /// Returns the captured value or cell of this name, if one exists.
+    #[inline]
     pub fn captured(&self, name: &str) -> Option<&str> {
         match self.captured.iter().find(|(known, _)| known == name) {
             Some((_, value)) => value.as_deref(),
@@ -156,6 +161,7 @@ impl Data {
         }
     }
 
+    #[inline]
     fn stream(&mut self) -> &mut ChaCha8Rng {
         let stream = self.stream.get_or_insert_with(|| {
             let mut stream = ChaCha8Rng::seed_from_u64(self.seed);
@@ -169,6 +175,7 @@ impl Data {
         stream
     }
 
+    #[inline]
     pub(super) fn push_uuid(&mut self, out: &mut String) {
         let mut bytes = [0; 16];
         self.stream().fill_bytes(&mut bytes);
@@ -184,11 +191,13 @@ impl Data {
         }
     }
 
+    #[inline]
     pub(super) fn push_int(&mut self, min: i64, max: i64, out: &mut String) {
         let number = self.stream().random_range(min..=max);
         push(out, format_args!("{number}"));
     }
 
+    #[inline]
     pub(super) fn push_name(&mut self, between: &str, out: &mut String) {
         let stream = self.stream();
         let first = FIRST_NAMES[stream.random_range(0..FIRST_NAMES.len())];
@@ -198,10 +207,12 @@ impl Data {
         out.push_str(last);
     }
 
+    #[inline]
     pub(super) fn push_user(&self, out: &mut String) {
         push(out, format_args!("{}", self.user));
     }
 
+    #[inline]
     pub(super) fn push_iteration(&self, out: &mut String) {
         push(out, format_args!("{}", self.iteration));
     }

@@ -28,6 +28,7 @@ pub(super) enum Position {
 
 impl Position {
     /// Appends `value` to `out`, escaped for this position. Errors name the value as `name`.
+    #[inline]
     pub(super) fn push(self, value: &str, name: &str, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Text => out.push_str(value),
@@ -129,6 +130,7 @@ pub(super) fn percent_encoded(text: &str) -> String {
 
 /// Appends `value` to `out` and percent-encodes all bytes except unreserved characters (RFC 3986,
 /// section 2.3), so that a `/`, `?` or `&` stays part of the value.
+#[inline]
 fn push_encoded(value: &str, out: &mut String) {
     for byte in value.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

@@ -99,6 +99,7 @@ impl Template {
 
     /// Renders the text of the next request and appends the text to `out`. Allocates only to grow
     /// `out`. After an error, `out` contains the text before the error.
+    #[inline]
     pub fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         self.pieces.iter().try_for_each(|piece| piece.render(data, out))
     }
@@ -203,6 +204,7 @@ impl Template {
 }
 
 impl Piece {
+    #[inline]
     pub(super) fn render(&self, data: &mut Data, out: &mut String) -> Result<(), RenderError> {
         match self {
             Self::Literal(text) => out.push_str(text),
