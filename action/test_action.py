@@ -102,7 +102,7 @@ def test_servers_that_wait_for_something_else_than_the_cpu_are_measured_in_inter
     repository: Path,
 ) -> None:
     server = repository / "server.py"
-    for pause_s in ("0.05", "0.1"):
+    for pause_s in ("0.02", "0.2"):
         text = SERVER.replace("            self.transport.write(ANSWER)", "            loop.call_later(PAUSE, write)")
         text = text.replace(
             "        for _ in",

@@ -85,18 +85,19 @@ fn four_replicas_share_the_requests_equally() {
 }
 
 #[test]
-fn a_limit_of_half_a_cpu_holds() {
+fn a_limit_of_a_tenth_of_a_cpu_holds() {
     let project = Project::real();
-    let words = ["--scenario=direct", "--target=sanic", "--duration=3s", "--cpus=0.5"];
+    // So little that the target reaches its limit beside other tests, too.
+    let words = ["--scenario=direct", "--target=sanic", "--duration=3s", "--cpus=0.1"];
     let finished = finish(&project, start(&project, &words));
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
     let target = used(&document, "target");
     // A period of the CPU limit may begin with what the previous period left unused.
-    assert!(target["cpu_percent"].as_f64().unwrap() < 60.0, "{target}");
+    assert!(target["cpu_percent"].as_f64().unwrap() < 15.0, "{target}");
     assert!(target["container"]["throttled_ms"].as_f64().unwrap() > 0.0, "{target}");
     assert!(target["container"]["throttled_periods_percent"].as_f64().unwrap() > 0.0, "{target}");
-    assert_eq!(document["environment"]["limits"]["sanic"]["cpus"], 0.5);
+    assert_eq!(document["environment"]["limits"]["sanic"]["cpus"], 0.1);
     let verdicts = document["verdicts"].as_array().unwrap();
     assert!(verdicts.iter().any(|verdict| verdict["kind"] == "throttled"), "{verdicts:?}");
 }
