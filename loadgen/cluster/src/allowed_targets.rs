@@ -6,30 +6,46 @@ use std::str::FromStr;
 use url::Url;
 
 use loadgen_engine::Plan;
-use loadgen_scenario::Scenario;
+use loadgen_scenario::{Scenario, ServerUrl};
 
-/// Servers on which a worker may put load. An empty list allows all servers.
+/// Servers on which a worker may put load. An empty list allows all servers but those on sockets of the worker's host:
+/// some of these, such as Docker's, obey whoever may connect.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Allowed(Vec<AllowedTarget>);
+pub struct Allowed {
+    named: Vec<AllowedTarget>,
+    any_socket: bool,
+}
 
-/// A server on which a worker may put load: one port of a host, or all ports of the host.
+/// A server on which a worker may put load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AllowedTarget {
-    host: String,
-    port: Option<u16>,
+pub enum AllowedTarget {
+    /// A port of a host, or all of its ports.
+    Host {
+        /// Name or address, as in a URL.
+        host: String,
+        /// `None` for all ports.
+        port: Option<u16>,
+    },
+    /// The path of a Unix domain socket.
+    Socket(String),
 }
 
 impl From<Vec<AllowedTarget>> for Allowed {
     fn from(targets: Vec<AllowedTarget>) -> Self {
-        Self(targets)
+        Self { named: targets, any_socket: false }
     }
 }
 
 impl FromStr for AllowedTarget {
     type Err = String;
 
-    /// Parses `HOST` or `HOST:PORT`. The host is a name or an address.
+    /// Parses `HOST`, `HOST:PORT` or `unix:PATH`. The host is a name or an address.
     fn from_str(text: &str) -> Result<Self, String> {
+        if text.starts_with("unix:") {
+            let server = ServerUrl::parse(text)?;
+            let socket = server.socket.filter(|_| server.url.path() == "/");
+            return socket.map(Self::Socket).ok_or("not unix:PATH".to_owned());
+        }
         // Parsing as a URL normalizes the host, so that each host has one spelling only.
         let url = Url::parse(&format!("http://{text}/"));
         let url = url.map_err(|error| format!("not HOST or HOST:PORT: {error}"))?;
@@ -41,23 +57,31 @@ impl FromStr for AllowedTarget {
         let host = host.ok_or("not HOST or HOST:PORT")?.to_owned();
         // `Url` drops the default port of its scheme, so the text tells whether a port was given.
         let has_port = text.rsplit_once(':').is_some_and(|(_, port)| !port.contains(']'));
-        Ok(Self { host, port: url.port_or_known_default().filter(|_| has_port) })
+        Ok(Self::Host { host, port: url.port_or_known_default().filter(|_| has_port) })
     }
 }
 
 impl Allowed {
+    /// Allows all servers, for a worker whose manager is on the same host and has the same rights.
+    #[must_use]
+    pub fn everything() -> Self {
+        Self { named: Vec::new(), any_socket: true }
+    }
+
     /// Checks that a plan puts load on allowed servers only.
     ///
     /// # Errors
     /// Returns a sentence that says what is not allowed.
     pub fn check(&self, plan: &Plan) -> Result<(), String> {
-        if self.0.is_empty() {
+        let server = plan.server()?;
+        if self.named.is_empty() && (self.any_socket || server.socket.is_none()) {
             return Ok(());
         }
-        self.check_url(&plan.base_url)?;
+        self.check_server(&server)?;
         let Scenario { http, steps, .. } = &plan.scenario;
         if let Some(proxy) = &http.proxy {
-            self.check_url(proxy).map_err(|why| format!("proxy: {why}"))?;
+            let named = ServerUrl::parse(proxy).and_then(|proxy| self.check_server(&proxy));
+            named.map_err(|why| format!("proxy: {why}"))?;
         }
         if plan.scenario.follows_redirects() {
             return Err("this worker may not follow redirects, which may lead to servers that \
@@ -71,22 +95,27 @@ impl Allowed {
         }
     }
 
-    /// Checks that the server of `base_url` is allowed. Returns an
-    /// error message if the server is not.
-    fn check_url(&self, base_url: &str) -> Result<(), String> {
-        let url = Url::parse(base_url).map_err(|error| format!("{base_url}: {error}"))?;
-        let is_it = |target: &AllowedTarget| {
-            url.host_str() == Some(target.host.as_str())
-                && target.port.is_none_or(|port| url.port_or_known_default() == Some(port))
+    /// Checks that a server is allowed. Returns an error message if it is not.
+    fn check_server(&self, server: &ServerUrl) -> Result<(), String> {
+        let ServerUrl { url, socket } = server;
+        let is_it = |target: &AllowedTarget| match target {
+            AllowedTarget::Socket(path) => socket.as_ref() == Some(path),
+            AllowedTarget::Host { host, port } => {
+                socket.is_none()
+                    && url.host_str() == Some(host.as_str())
+                    && port.is_none_or(|port| url.port_or_known_default() == Some(port))
+            }
         };
-        if self.0.iter().any(is_it) {
+        if self.named.iter().any(is_it) {
             return Ok(());
         }
-        let host = url.host_str().unwrap_or(base_url);
-        let port = url.port().map_or(String::new(), |port| format!(":{port}"));
-        Err(format!(
-            "this worker may not load {host}{port}: --allow-target does not name this server"
-        ))
+        let host = url.host_str().unwrap_or_default();
+        let server = match (socket, url.port()) {
+            (Some(path), _) => format!("unix:{path}"),
+            (None, Some(port)) => format!("{host}:{port}"),
+            (None, None) => host.to_owned(),
+        };
+        Err(format!("this worker may not load {server}: --allow-target does not name this server"))
     }
 }
 
@@ -99,7 +128,7 @@ mod tests {
     use loadgen_scenario::{self as scenario, Template};
 
     fn allowed(targets: &[&str]) -> Allowed {
-        Allowed(targets.iter().map(|text| text.parse().unwrap()).collect())
+        targets.iter().map(|text| text.parse().unwrap()).collect::<Vec<_>>().into()
     }
 
     fn plan(base_url: &str, http: &str) -> Plan {
@@ -142,6 +171,21 @@ mod tests {
     }
 
     #[test]
+    fn a_socket_is_allowed_only_by_name_or_on_the_same_host() {
+        let docker = plan("unix:/var/run/docker.sock", "");
+        for some in [allowed(&[]), allowed(&["localhost"]), allowed(&["unix:/run/app.sock"])] {
+            let refused = some.check(&docker).unwrap_err();
+            assert!(refused.contains("may not load unix:/var/run/docker.sock"), "{refused}");
+        }
+        assert_eq!(Allowed::everything().check(&docker), Ok(()));
+        let named = allowed(&["app-host", "unix:/run/app.sock"]);
+        for url in ["unix:/run/app.sock", "http+unix://%2Frun%2Fapp.sock/api", "http://app-host"] {
+            assert_eq!(named.check(&plan(url, "")), Ok(()), "{url}");
+        }
+        assert!(named.check(&plan("http://localhost", "")).is_err());
+    }
+
+    #[test]
     fn proxies_must_be_named_and_redirects_are_refused() {
         let (any, some) = (allowed(&[]), allowed(&["app", "proxy:3128"]));
         let check = |allowed: &Allowed, http| allowed.check(&plan("http://app:8000", http));
@@ -172,7 +216,18 @@ mod tests {
 
     #[test]
     fn an_invalid_host_is_refused() {
-        for text in ["", "a/b", "http://a", "a b", "a:99999", "user@host", "a?b", "a#b"] {
+        for text in [
+            "",
+            "a/b",
+            "http://a",
+            "a b",
+            "a:99999",
+            "user@host",
+            "a?b",
+            "a#b",
+            "unix:",
+            "unix:/a:/b",
+        ] {
             assert!(text.parse::<AllowedTarget>().is_err(), "{text:?}");
         }
     }

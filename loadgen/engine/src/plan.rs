@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use loadgen_scenario::{Order, Scenario, Sharing};
+use loadgen_scenario::{Order, Scenario, ServerUrl, Sharing};
 
 /// Everything that a process needs to know to put its share of the load on a target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     /// Requests to send, and the load of the whole test.
     pub scenario: Scenario,
-    /// Scheme, host and port; the paths of the steps are appended.
+    /// URL of the server, which [`ServerUrl`] parses; the paths of the steps are appended.
     pub base_url: String,
     /// Time for which the round runs before anything counts.
     pub warmup: Duration,
@@ -28,6 +28,15 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Parses the URL of the server.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the URL.
+    pub fn server(&self) -> Result<ServerUrl, String> {
+        let url = &self.base_url;
+        ServerUrl::parse(url).map_err(|what| format!("{url}: {what}"))
+    }
+
     /// Returns the plan for the process with this `share`. Data rows that are used only
     /// once are distributed over the processes. The last such row of a file goes to no
     /// process, because the verification sends this row.

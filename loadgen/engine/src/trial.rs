@@ -10,7 +10,7 @@ use super::plan::{Number, Plan};
 use super::rows::Supply;
 use super::transport::{Link, Transport};
 use loadgen_measure::ErrorKind;
-use loadgen_scenario::{Data, GrpcStatus, Scenario, Secrets, Step};
+use loadgen_scenario::{Data, GrpcStatus, Scenario, Secrets, ServerUrl, Step};
 
 /// Result of sending a step once. The values of environment variables are hidden in all fields
 /// except the headers and the body of `answer`.
@@ -168,7 +168,10 @@ impl Tried {
             Some(name) if step.action.needs_socket() => name.to_owned(),
             name => {
                 let verb = name.unwrap_or(step.method.name());
-                format!("{verb} {base_url}{}", step.path.shown(data))
+                let path = step.path.shown(data);
+                let url =
+                    ServerUrl::parse(base_url).map_or(path.clone(), |url| url.with_path(&path));
+                format!("{verb} {url}")
             }
         };
         let headers = step.headers.iter().map(|(name, value)| (name.clone(), value.shown(data)));

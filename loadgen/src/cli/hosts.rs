@@ -84,11 +84,11 @@ pub struct WorkerArgs {
     /// the worker leaves with exit code 1 [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
-    /// Servers that this worker may load [default: any server].
+    /// Servers that this worker may load [default: any server, but no socket of this host].
     ///
-    /// With this option, a proxy must be named as well, and the worker refuses scenarios that
+    /// A socket is written as unix:PATH. With this option, a proxy must be named as well, and the worker refuses scenarios that
     /// follow redirects.
-    #[arg(long, value_name = "HOST[:PORT],…", value_delimiter = ',')]
+    #[arg(long, value_name = "HOST[:PORT]|unix:PATH,…", value_delimiter = ',')]
     pub allow_target: Vec<String>,
     /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].
     #[arg(long, value_delimiter = ',', hide = true)]

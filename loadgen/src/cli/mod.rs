@@ -260,7 +260,8 @@ pub struct MeasuringArgs {
     /// URLs of running servers, instead of servers that loadgen starts: one server to load, or
     /// several servers to compare. NAME= sets the name of a server in the results.
     ///
-    /// A URL is http:// or https://, without a user, a password, a query or a fragment.
+    /// A URL is http:// or https://, or unix:PATH for a server on a Unix domain socket, without a
+    /// user, a password, a query or a fragment.
     #[arg(long, value_name = "[NAME=]URL,…", value_delimiter = ',')]
     pub url: Vec<String>,
     /// Runtime of targets and backends.

@@ -37,7 +37,7 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
 fn allowed(text: &str) -> Result<AllowedTarget, Failure> {
     text.parse().map_err(|why: String| {
         let message = format!("--allow-target {text}: {why}");
-        let help = "name a host, or a host and a port";
+        let help = "name a host, a host and a port, or a socket as unix:/run/app.sock";
         Failure::message(Exit::Usage, "bad_address", message, help)
     })
 }
@@ -46,6 +46,7 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     // On Ctrl-C, the loadgen that started this worker decides, and ends the worker in good order.
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
+    let allowed = if is_local { Allowed::everything() } else { allowed };
     let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
     let served = if is_local { serve_parent(terms).await } else { serve_each(args, &terms).await };
     served.map_err(Failure::with(Exit::Failed))

@@ -71,7 +71,9 @@ pub use podman::Containers;
 use ready::HealthClients;
 use refs::Refs;
 pub use refs::at_ref;
-pub use resources::{CpuTeller, Observed, Surroundings, Watched, Window, local_port, memory_now};
+pub use resources::{
+    CpuTeller, LocalServer, Observed, Surroundings, Watched, Window, local_server, memory_now,
+};
 use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
@@ -115,7 +117,7 @@ impl Lab {
             refs::remove_left_over();
         }
         let runner = Runner::prepare(&home, &options, &progress).await?;
-        let health = HealthClients::new()?;
+        let health = HealthClients::new(None)?;
         Ok(Self {
             home,
             options,

@@ -53,6 +53,7 @@ mod round_steps;
 mod rows;
 mod saved;
 mod slices;
+mod sockets;
 mod stages;
 mod turns;
 mod unlike;

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use rustls::{CipherSuite, ClientConnection, HandshakeKind, ProtocolVersion};
 
-use super::addresses::Addresses;
-use loadgen_measure::{Connections, Handshake};
+use loadgen_measure::{AddressRecord, Connections, Handshake};
 
 /// Counts the connections of all users of a process. A request on an open connection changes no
 /// count, and costs nothing here.
@@ -49,11 +48,9 @@ impl Tally {
         self.with(|all| *all.versions.entry(version.to_owned()).or_default() += 1);
     }
 
-    /// Returns all counts so far. `addresses` is `None` if a proxy looks up the server's name.
-    pub(super) fn connections(&self, addresses: Option<&Addresses>) -> Connections {
-        let mut all = self.with(|all| all.clone());
-        all.addresses = addresses.map(Addresses::records).unwrap_or_default();
-        all
+    /// Returns all counts so far, with those of each address.
+    pub(super) fn connections(&self, addresses: Vec<AddressRecord>) -> Connections {
+        Connections { addresses, ..self.with(|all| all.clone()) }
     }
 
     fn with<T>(&self, change: impl FnOnce(&mut Connections) -> T) -> T {

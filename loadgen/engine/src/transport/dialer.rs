@@ -1,4 +1,4 @@
-//! Opens connections to the server: TCP, and TLS for `https://`.
+//! Opens connections to the server: TCP, and TLS for `https://`; or those of a Unix domain socket.
 
 use std::io;
 use std::sync::Arc;
@@ -8,25 +8,32 @@ use rustls::ClientConfig;
 use rustls::client::Resumption;
 use rustls::pki_types::ServerName;
 use tokio_rustls::TlsConnector;
-use url::Url;
 
 use super::addresses::Addresses;
 use super::connections::{Tally, handshake};
 use super::proxy::Proxy;
 use super::stream::Stream;
+use super::unix_socket::UnixSocket;
 use super::{Failure, tls};
 use crate::plan::Plan;
 use loadgen_measure::{Connections, ErrorKind};
+use loadgen_scenario::ServerUrl;
 
 /// Opens connections to the server, counts them, and measures how long they take.
 pub(super) struct Dialer {
-    /// Addresses of the server, or of the proxy if there is one.
-    addresses: Addresses,
+    end: End,
     proxy: Option<Proxy>,
     /// TLS configuration and the server's name; `None` for `http://`.
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     resumes: bool,
     tally: Tally,
+}
+
+/// Where connections lead.
+enum End {
+    /// Addresses of the server, or of the proxy if there is one.
+    Addresses(Addresses),
+    Socket(UnixSocket),
 }
 
 /// A user's TLS sessions, with which its next connections need shorter handshakes. Another user does
@@ -37,10 +44,19 @@ pub(super) struct Sessions(Option<Arc<ClientConfig>>);
 impl Dialer {
     /// Creates the dialer for the server of a plan, without opening a connection. Returns a sentence
     /// if the plan's URL or TLS options cannot be used.
-    pub(super) fn new(plan: &Plan, url: &Url) -> Result<Self, String> {
+    pub(super) fn new(plan: &Plan, server: &ServerUrl) -> Result<Self, String> {
+        let ServerUrl { url, socket } = server;
         let proxy = Proxy::of(plan, url)?;
-        let reached = proxy.as_ref().map_or(url, Proxy::url);
-        let addresses = Addresses::of(reached).ok_or(format!("{reached}: no host"))?;
+        let end = match (socket, &proxy) {
+            (Some(_), Some(_)) => {
+                return Err(format!("{server}: a proxy leads to no socket of this machine"));
+            }
+            (Some(path), None) => End::Socket(UnixSocket::new(path.clone())),
+            (None, _) => {
+                let reached = proxy.as_ref().map_or(url, Proxy::url);
+                End::Addresses(Addresses::of(reached).ok_or(format!("{reached}: no host"))?)
+            }
+        };
         let options = &plan.scenario.http.tls;
         let tls = match url.scheme() {
             "https" => {
@@ -54,13 +70,16 @@ impl Dialer {
             }
             _ => None,
         };
-        Ok(Self { addresses, proxy, tls, resumes: options.resumes, tally: Tally::default() })
+        Ok(Self { end, proxy, tls, resumes: options.resumes, tally: Tally::default() })
     }
 
     /// Looks up the server's addresses, unless they are known. A lookup is not a part of opening a
     /// connection.
     pub(super) async fn find(&self) -> Result<(), Failure> {
-        self.addresses.find().await.map_err(|e| self.named(e))
+        match &self.end {
+            End::Addresses(addresses) => addresses.find().await.map_err(|e| self.named(e)),
+            End::Socket(_) => Ok(()),
+        }
     }
 
     /// Opens a connection for the user with this global number, over which a proxy forwards requests of HTTP/1.1
@@ -73,13 +92,16 @@ impl Dialer {
     ) -> Result<Stream, Failure> {
         self.find().await?;
         let begun = Instant::now();
-        let stream = self.addresses.connect(user).await.map_err(|e| self.named(e))?;
-        let stream = match &self.proxy {
-            None => Stream::Plain(stream),
-            Some(proxy) => {
+        let opened = match &self.end {
+            End::Addresses(addresses) => addresses.connect(user).await.map(Stream::Plain),
+            End::Socket(socket) => socket.connect().await.map(Stream::Unix),
+        };
+        let stream = match (opened.map_err(|e| self.named(e))?, &self.proxy) {
+            (Stream::Plain(stream), Some(proxy)) => {
                 let passed = proxy.pass(stream, !forwards || self.tls.is_some()).await;
                 passed.map_err(|failure| proxy.named(failure))?
             }
+            (stream, _) => stream,
         };
         let connected = Instant::now();
         let connect = connected - begun;
@@ -96,8 +118,8 @@ impl Dialer {
             Stream::ToProxy(stream) => {
                 connector.connect(server, *stream).await.map(|it| Stream::InTls(Box::new(it)))
             }
-            // Unreachable: the TLS with the server is opened here.
-            opened @ (Stream::Tls(_) | Stream::InTls(_)) => Ok(opened),
+            // Unreachable: the TLS with the server is opened here, and none over a socket.
+            opened @ (Stream::Unix(_) | Stream::Tls(_) | Stream::InTls(_)) => Ok(opened),
         };
         let opened = opened.map_err(|e| tls::of_handshake(&e))?;
         let done = opened.tls().map(|tls| handshake(connected.elapsed(), tls));
@@ -126,8 +148,12 @@ impl Dialer {
 
     /// Returns the counts of the connections opened so far.
     pub(super) fn connections(&self) -> Connections {
-        // A proxy looks up the addresses of the server.
-        self.tally.connections(self.proxy.is_none().then_some(&self.addresses))
+        self.tally.connections(match &self.end {
+            // A proxy looks up the addresses of the server.
+            End::Addresses(_) if self.proxy.is_some() => Vec::new(),
+            End::Addresses(addresses) => addresses.records(),
+            End::Socket(socket) => vec![socket.record()],
+        })
     }
 }
 

@@ -24,6 +24,7 @@ mod route;
 mod step_request;
 mod stream;
 mod tls;
+mod unix_socket;
 mod websocket;
 
 use std::future::{Future, poll_fn};

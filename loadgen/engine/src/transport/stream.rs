@@ -6,12 +6,13 @@ use std::task::{Context, Poll, Waker};
 
 use rustls::ClientConnection;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
+use tokio::net::{TcpStream, UnixStream};
 use tokio_rustls::client::TlsStream;
 
 /// A connection to the server.
 pub(super) enum Stream {
     Plain(TcpStream),
+    Unix(UnixStream),
     /// Boxed, so that users without TLS don't carry the memory for it.
     Tls(Box<TlsStream<TcpStream>>),
     /// With the TLS of a proxy alone.
@@ -30,7 +31,7 @@ impl Stream {
     /// The TLS with the server; `None` without TLS.
     pub(super) fn tls(&self) -> Option<&ClientConnection> {
         match self {
-            Self::Plain(_) | Self::ToProxy(_) => None,
+            Self::Plain(_) | Self::Unix(_) | Self::ToProxy(_) => None,
             Self::Tls(stream) => Some(stream.get_ref().1),
             Self::InTls(stream) => Some(stream.get_ref().1),
         }
@@ -41,13 +42,17 @@ impl Stream {
     /// as tickets for the next session.
     pub(super) fn is_quiet(&mut self) -> bool {
         match self {
-            Self::Plain(stream) => {
-                stream.try_read(&mut [0]).is_err_and(|e| e.kind() == io::ErrorKind::WouldBlock)
-            }
+            Self::Plain(stream) => has_nothing(&stream.try_read(&mut [0])),
+            Self::Unix(stream) => has_nothing(&stream.try_read(&mut [0])),
             Self::Tls(stream) | Self::ToProxy(stream) => is_quiet(stream),
             Self::InTls(stream) => is_quiet(stream),
         }
     }
+}
+
+/// Whether this is the result of reading where nothing has arrived.
+fn has_nothing(read: &io::Result<usize>) -> bool {
+    read.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
 }
 
 /// Like [`Stream::is_quiet`], for a stream with TLS.
@@ -65,6 +70,7 @@ impl AsyncRead for Stream {
     ) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_read(context, buffer),
+            Self::Unix(stream) => Pin::new(stream).poll_read(context, buffer),
             Self::Tls(stream) | Self::ToProxy(stream) => {
                 Pin::new(stream).poll_read(context, buffer)
             }
@@ -81,6 +87,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write(context, bytes),
+            Self::Unix(stream) => Pin::new(stream).poll_write(context, bytes),
             Self::Tls(stream) | Self::ToProxy(stream) => {
                 Pin::new(stream).poll_write(context, bytes)
             }
@@ -95,6 +102,7 @@ impl AsyncWrite for Stream {
     ) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_write_vectored(context, slices),
+            Self::Unix(stream) => Pin::new(stream).poll_write_vectored(context, slices),
             Self::Tls(stream) | Self::ToProxy(stream) => {
                 Pin::new(stream).poll_write_vectored(context, slices)
             }
@@ -109,7 +117,7 @@ impl AsyncWrite for Stream {
     /// Sends what TLS has encrypted and the system did not take yet. Without TLS, nothing waits.
     fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
-            Self::Plain(_) => Poll::Ready(Ok(())),
+            Self::Plain(_) | Self::Unix(_) => Poll::Ready(Ok(())),
             Self::Tls(stream) | Self::ToProxy(stream) => Pin::new(stream).poll_flush(context),
             Self::InTls(stream) => Pin::new(stream).poll_flush(context),
         }
@@ -118,6 +126,7 @@ impl AsyncWrite for Stream {
     fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {
             Self::Plain(stream) => Pin::new(stream).poll_shutdown(context),
+            Self::Unix(stream) => Pin::new(stream).poll_shutdown(context),
             Self::Tls(stream) | Self::ToProxy(stream) => Pin::new(stream).poll_shutdown(context),
             Self::InTls(stream) => Pin::new(stream).poll_shutdown(context),
         }

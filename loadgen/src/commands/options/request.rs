@@ -13,7 +13,9 @@ use crate::cli::{Cli, CommonArgs, RequestArgs, RunArgs, TlsArgs};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 use crate::process::{use_huge_pages, use_huge_pages_before_reading};
-use crate::scenario::{Load, Scenario, nearest, parse_to_run, process_environment, read_text};
+use crate::scenario::{
+    Load, Scenario, ServerUrl, nearest, parse_to_run, process_environment, read_text,
+};
 
 /// Name of the scenario in results.
 const NAME: &str = "url";
@@ -87,7 +89,7 @@ pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
 struct Parts {
     /// Name that the user gave to the server, if any.
     name: Option<String>,
-    /// Scheme, host and port.
+    /// Scheme, host and port, or the socket.
     origin: String,
     /// Path as written; may be empty.
     path: String,
@@ -99,14 +101,9 @@ impl Parts {
     /// Splits a word of the command line. The path stays as written, because it is a template.
     fn of(word: &str) -> Result<Self, Failure> {
         let (name, url) = split_name("URL", word)?;
-        let Some(scheme) = url.find("://") else { return Err(not_a_url(word)) };
-        let host = scheme + "://".len();
-        let end = url[host..].find(['/', '?', '#']).map_or(url.len(), |at| host + at);
-        let origin = base_url("URL", &url[..end])?;
-        let (path, query) = match url[end..].find('?') {
-            Some(at) => url[end..].split_at(at),
-            None => (&url[end..], ""),
-        };
+        let Some((origin, path)) = ServerUrl::split(url) else { return Err(not_a_url(word)) };
+        let origin = base_url("URL", origin)?;
+        let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
         Ok(Self { name, origin, path: path.to_owned(), query: query.to_owned() })
     }
 }
@@ -144,7 +141,8 @@ fn common_path(urls: Vec<Parts>) -> Result<(String, Vec<Server>), Failure> {
     let path = starts.map(|at| &first[at..]).find(ends_all).unwrap_or_default().to_owned();
     let servers = urls.iter().map(|url| {
         let own = url.path.strip_suffix(&path).unwrap_or_default();
-        let address = format!("{}{own}", url.origin);
+        let address = ServerUrl::parse(&url.origin)
+            .map_or_else(|_| own.to_owned(), |origin| origin.with_path(own));
         let refused = |why: &str| {
             let message = format!("URL {address}: {why}");
             let help = "write a scenario for each URL, and compare the runs: loadgen compare";

@@ -2,6 +2,7 @@
 
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
+use crate::scenario::ServerUrl;
 
 /// Parses the values of `option`, each written as `URL` or
 /// `NAME=URL`. A server or a name that is given twice is an error.
@@ -54,15 +55,16 @@ pub fn split_name<'a>(option: &str, word: &'a str) -> Result<(Option<String>, &'
 pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");
-        let help = "write a URL such as http://127.0.0.1:8000";
+        let help = "write a URL such as http://127.0.0.1:8000, or unix:/run/app.sock";
         Failure::message(Exit::Usage, "bad_url", message, help)
     };
-    let parsed = reqwest::Url::parse(url).map_err(|e| wrong(&e.to_string()))?;
+    let server = ServerUrl::parse(url).map_err(|what| wrong(&what))?;
+    let parsed = &server.url;
     if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
         return Err(wrong("not an http:// or https:// URL"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
-        return Err(with_user(option, parsed));
+        return Err(with_user(option, parsed.clone()));
     }
     if parsed.query().is_some() || parsed.fragment().is_some() {
         let why = "has a query or a fragment, which belong in the steps of the scenario";
@@ -73,7 +75,7 @@ pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
         let message = format!("{option} {url}: {why}");
         return Err(Failure::message(Exit::Usage, "bad_url", message, &help));
     }
-    Ok(parsed.as_str().trim_end_matches('/').to_owned())
+    Ok(server.to_string())
 }
 
 /// Returns the failure for a URL with a user name or a password, without showing them.
@@ -115,6 +117,8 @@ mod tests {
             ("http://a:1/", "http://a:1", "http://a:1"),
             ("new=http://a:1/api/", "new", "http://a:1/api"),
             ("with uvloop = https://a", "with uvloop", "https://a"),
+            ("unix:/run/a=b.sock", "unix:/run/a=b.sock", "unix:/run/a=b.sock"),
+            ("s=http+unix://%2Frun%2Fa.sock/", "s", "unix:/run/a.sock"),
             ("http://a/x=http://b", "http://a/x=http://b", "http://a/x=http://b"),
         ] {
             let servers = servers("--url", &[word.to_owned()]).unwrap();

@@ -153,7 +153,7 @@ impl Session<'_> {
         self.calibrate(&answers, &plans[0].known).await?;
         let targets = vec![first, second];
         let mut services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
-        let surroundings = Surroundings { turn: self.turn.clone(), port: None };
+        let surroundings = Surroundings { turn: self.turn.clone(), server: None };
         let watch = Watch::new(services.watched(&self.generator, None), &plans[0]);
         let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
         let stop = self.interrupt.child_token();

@@ -19,7 +19,7 @@ use crate::experiment::measured::{Measured, MeasuredRound, held};
 use crate::experiment::observe::{Begun, Event};
 use crate::experiment::replicas;
 use crate::failure::{Exit, Failure};
-use crate::lab::{LabError, Surroundings, Target, local_port};
+use crate::lab::{LabError, LocalServer, Surroundings, Target, local_server};
 use crate::measure::GrowingSeries;
 use crate::text::with_code;
 
@@ -37,11 +37,11 @@ impl Session<'_> {
         }
     }
 
-    /// Returns the port of a server that runs already on this machine; `None` for another server, and
+    /// Returns where a server listens that runs already on this machine; `None` for another server, and
     /// if the load comes from workers that may share this machine without being known here.
-    async fn port(&self, plan: &Plan) -> Option<u16> {
+    async fn server(&self, plan: &Plan) -> Option<LocalServer> {
         match (&self.lab, &self.job().remote) {
-            (None, None) => local_port(&plan.base_url).await,
+            (None, None) => local_server(&plan.base_url).await,
             _ => None,
         }
     }
@@ -132,7 +132,8 @@ impl Session<'_> {
         // A calibration needs the answers to all steps.
         let answers: Vec<TrialAnswer> = answers.into_iter().flatten().collect();
         self.calibrate(&answers, &plan.known).await?;
-        let surroundings = Surroundings { turn: self.turn.clone(), port: self.port(plan).await };
+        let (turn, server) = (self.turn.clone(), self.server(plan).await);
+        let surroundings = Surroundings { turn, server };
         let before_load = self.responses(running.as_deref()).await;
         let logged = running.as_deref().map(Target::logged);
         let stop = self.interrupt.child_token();

@@ -1,6 +1,7 @@
 //! A target of the manifest: what starts it, what it requires, and what it differs in.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -16,6 +17,13 @@ pub(super) const BUILD: &str = "{build}";
 
 /// Word in a command or a variable that stands for an empty folder of the running target.
 const FOLDER: &str = "{folder}";
+
+/// Word in a command or a variable that stands for the path of a Unix domain socket, on which the target then
+/// listens instead of a port.
+pub(super) const SOCKET: &str = "{socket}";
+
+/// Name of the socket in the target's folder.
+const SOCKET_FILE: &str = "app.sock";
 
 /// Port on which servers listen in containers, unless the user names another.
 pub(super) const INNER_PORT: u16 = 8_000;
@@ -62,7 +70,7 @@ pub struct Entry {
     #[serde(skip, default = "inner_port")]
     pub port: u16,
     /// Command line that starts the target. loadgen replaces `{host}`, `{port}`, `{workers}`,
-    /// `{pool_size}`, `{folder}` and, for a target with a build, `{build}` by values.
+    /// `{pool_size}`, `{folder}`, `{socket}` and, for a target with a build, `{build}` by values.
     pub command: Vec<String>,
     /// Differences from the other targets besides the framework, such as the event loop "uvloop".
     #[serde(default)]
@@ -164,10 +172,15 @@ impl TargetSpec {
         self.words().any(|word| word.contains(FOLDER))
     }
 
-    /// Returns the target with its own empty folder in its command and its environment.
+    /// Returns the target with its own empty folder, and its socket there, in its command and its environment.
     #[must_use]
     pub fn running_in(self, folder: &str) -> Self {
-        self.with(FOLDER, folder)
+        self.with(FOLDER, folder).with(SOCKET, &format!("{folder}/{SOCKET_FILE}"))
+    }
+
+    /// Returns the socket on which the target listens if it runs in this folder; `None` if it listens on a port.
+    pub fn socket_in(&self, folder: &Path) -> Option<PathBuf> {
+        self.words().any(|word| word.contains(SOCKET)).then(|| folder.join(SOCKET_FILE))
     }
 
     fn with(mut self, placeholder: &str, value: &str) -> Self {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::entry::{Entry, INNER_PORT};
+use super::entry::{Entry, INNER_PORT, SOCKET};
 use super::ready::Ready;
 use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
 use crate::scenario::{Backend as Kind, Cpus, Memory, parse_duration};
@@ -94,7 +94,13 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
     let file: File = toml::from_str(text).map_err(Fault::toml)?;
     let targets = in_order(file.target).into_iter().map(|(name, target)| {
         let (span, target) = (target.span(), target.into_inner());
-        let mut words = target.command.iter().chain(target.env.values());
+        let has = |word: &str| {
+            target.command.iter().chain(target.env.values()).any(|it| it.contains(word))
+        };
+        let fault = |message: &str, help: &str| {
+            let message = format!("target \"{name}\": {message}");
+            Err(Fault { help: Some(help.to_owned()), ..Fault::at(span.clone(), message) })
+        };
         let in_container = [
             ("port", target.port.is_some()),
             ("cpus", target.cpus.is_some()),
@@ -102,18 +108,25 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
         ];
         let given = in_container.into_iter().find(|(_, given)| *given);
         if let (None, Some((key, _))) = (&target.image, given) {
-            let message =
-                format!("target \"{name}\": `{key}` is for containers, but it has no `image`");
-            let help = "add `image`, and run with --runtime podman, or leave out the key";
-            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+            let message = format!("`{key}` is for containers, but it has no `image`");
+            return fault(
+                &message,
+                "add `image`, and run with --runtime podman, or leave out the key",
+            );
         }
-        if target.image.is_none()
-            && !target.command.is_empty()
-            && !words.any(|word| word.contains(PORT))
-        {
-            let message = format!("target \"{name}\": neither the command nor env has {PORT}");
-            let help = "loadgen chooses a free port: pass it to the program, such as --port={port}";
-            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+        if target.image.is_none() && !target.command.is_empty() && !has(PORT) && !has(SOCKET) {
+            return fault(
+                &format!("neither the command nor env has {PORT} or {SOCKET}"),
+                "loadgen chooses a free port: pass it to the program, such as --port={port}",
+            );
+        }
+        if has(SOCKET) && target.image.is_some() {
+            let help = "listen on {port}, or leave out `image`";
+            return fault("a socket in a container cannot be reached from outside", help);
+        }
+        if has(SOCKET) && has(PORT) {
+            let help = "loadgen loads a target at one place: write one target for each";
+            return fault(&format!("it has both {PORT} and {SOCKET}"), help);
         }
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(plain) {
@@ -126,10 +139,10 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
             target.command.iter().any(|word| word.contains(&url))
         };
         if Kind::ALL.iter().any(shows) {
-            let message =
-                format!("target \"{name}\": all users of this machine see the password of a URL in the command");
-            let help = "put the URL into a variable: env = { DATABASE_URL = \"{postgres}\" }";
-            return Err(Fault { help: Some(help.to_owned()), ..Fault::at(span, message) });
+            return fault(
+                "all users of this machine see the password of a URL in the command",
+                "put the URL into a variable: env = { DATABASE_URL = \"{postgres}\" }",
+            );
         }
         checked(name.clone(), entry(name, target), span)
     });
@@ -254,6 +267,7 @@ mod tests {
         for (old, new, message) in [
             ("ready =", "redy =", "unknown field `redy`"),
             ("--port={port}", "--port=8000", "neither the command nor env has {port}"),
+            ("--port={port}", "--port={port}{socket}", "both {port} and {socket}"),
             ("ready =", "cpus = 1\nready =", "`cpus` is for containers"),
             ("command = [\"bin/granian\", \"--port\", \"{port}\"]", "", "the command is empty"),
             ("\"/healthz\"", "\"healthz\"", "must be a path"),

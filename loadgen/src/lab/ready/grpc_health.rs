@@ -6,6 +6,8 @@
 use reqwest::Client;
 use reqwest::header::{CONTENT_TYPE, TE};
 
+use crate::lab::service::listener::NOT_ACCEPTED;
+
 const METHOD: &str = "grpc.health.v1.Health/Check";
 
 /// Message `HealthCheckRequest` without fields, which asks about the server as a whole: not
@@ -22,7 +24,7 @@ pub(super) async fn serves(client: &Client, port: u16) -> Result<(), String> {
     let request = request.header(CONTENT_TYPE, "application/grpc").header(TE, "trailers");
     let answer = match request.body(REQUEST.to_vec()).send().await {
         Ok(answer) => answer,
-        Err(error) if error.is_connect() => return Err("did not accept a connection".to_owned()),
+        Err(error) if error.is_connect() => return Err(NOT_ACCEPTED.to_owned()),
         Err(_) => return Err(format!("did not answer {METHOD} as HTTP/2")),
     };
     let status = answer.status();

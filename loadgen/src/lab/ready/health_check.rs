@@ -1,10 +1,14 @@
 //! Checks the health of targets.
 
+use std::path::PathBuf;
+
+use tokio::net::UnixStream;
+
 use super::grpc_health::serves;
 use super::probe::Probe;
 use crate::lab::error::LabError;
 use crate::lab::manifest::Ready;
-use crate::lab::service::listener::listens;
+use crate::lab::service::listener::{NOT_ACCEPTED, listens};
 
 /// Probe of a target.
 #[derive(Debug, Clone)]
@@ -13,22 +17,22 @@ pub enum HealthCheck {
     Http(reqwest::Client, String),
     /// The health service of gRPC must report that the server serves.
     Grpc(reqwest::Client),
-    /// A connection must be accepted: the weakest check.
-    Listens,
+    /// A connection must be accepted: the weakest check. On the socket at this path, or on a port.
+    Listens(Option<PathBuf>),
 }
 
 impl HealthCheck {
     /// Creates a probe that checks a target of the lab.
     pub fn of_lab() -> Result<Self, LabError> {
-        Ok(Self::Http(HealthClients::new()?.http1, "/health".to_owned()))
+        Ok(Self::Http(HealthClients::new(None)?.http1, "/health".to_owned()))
     }
 
-    /// Creates a probe that checks a target as the manifest says.
+    /// Creates a probe that checks a target as the manifest says. The target listens where the clients lead.
     pub(in crate::lab) fn of(clients: &HealthClients, ready: &Ready) -> Self {
         match ready {
             Ready::Path(path) => Self::Http(clients.http1.clone(), path.clone()),
             Ready::Grpc => Self::Grpc(clients.http2.clone()),
-            Ready::Listens => Self::Listens,
+            Ready::Listens => Self::Listens(clients.socket.clone()),
         }
     }
 }
@@ -38,7 +42,11 @@ impl Probe for HealthCheck {
         match self {
             Self::Http(client, path) => healthy(client, port, path).await,
             Self::Grpc(client) => serves(client, port).await,
-            Self::Listens => listens(port).await,
+            Self::Listens(None) => listens(port).await,
+            Self::Listens(Some(socket)) => {
+                let connected = UnixStream::connect(socket).await;
+                connected.map(drop).map_err(|_| NOT_ACCEPTED.to_owned())
+            }
         }
     }
 }
@@ -50,19 +58,26 @@ pub(in crate::lab) struct HealthClients {
     pub http1: reqwest::Client,
     /// Client that speaks HTTP/2 in the clear, without an upgrade, as gRPC does.
     http2: reqwest::Client,
+    /// Path of the socket to which all requests go; `None` for the port of each request.
+    socket: Option<PathBuf>,
 }
 
 impl HealthClients {
-    pub(in crate::lab) fn new() -> Result<Self, LabError> {
+    /// Creates the clients for the server at this socket; `None` for servers on ports.
+    pub(in crate::lab) fn new(socket: Option<PathBuf>) -> Result<Self, LabError> {
         // Keeps no connection open: a server waits for open connections when it is stopped.
-        let builder = || reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+        let builder = || {
+            let builder = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0);
+            socket.iter().fold(builder, |builder, socket| builder.unix_socket(socket.as_path()))
+        };
         let built = |builder: reqwest::ClientBuilder| {
             builder.build().map_err(|error| LabError::Io {
                 what: "create an HTTP client".to_owned(),
                 source: std::io::Error::other(error),
             })
         };
-        Ok(Self { http1: built(builder())?, http2: built(builder().http2_prior_knowledge())? })
+        let (http1, http2) = (built(builder())?, built(builder().http2_prior_knowledge())?);
+        Ok(Self { http1, http2, socket })
     }
 }
 
@@ -71,7 +86,7 @@ async fn healthy(client: &reqwest::Client, port: u16, path: &str) -> Result<(), 
     match answer {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => Err(format!("answered GET {path} with {}", answer.status())),
-        Err(error) if error.is_connect() => Err("did not accept a connection".to_owned()),
+        Err(error) if error.is_connect() => Err(NOT_ACCEPTED.to_owned()),
         Err(_) => Err(format!("did not answer GET {path} as HTTP")),
     }
 }

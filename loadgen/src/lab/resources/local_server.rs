@@ -1,16 +1,21 @@
 //! Finds the processes of a server that runs already on this machine: those that listen on its
-//! port, and those to which they have connected.
+//! port or socket, and those to which they have connected.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::path::{Path, PathBuf};
 
 use crate::lab::machine::cpus;
 use crate::lab::service::listener::sockets_of;
+use crate::scenario::ServerUrl;
 
 /// States in `/proc/net/tcp` (proc_net_tcp(5)).
 const ESTABLISHED: &str = "01";
 const LISTEN: &str = "0A";
+
+/// Flag of a socket that accepts connections, in `/proc/net/unix` (proc_net_unix(5)).
+const ACCEPTS: u32 = 1 << 16;
 
 /// Programs that pass connections on to a server elsewhere, such as in a container. A server behind
 /// one of them cannot be told by its port. A name may go on: pasta.avx2, rootlesskit-doc.
@@ -31,13 +36,26 @@ fn is_forwarder(name: &str) -> bool {
     FORWARDERS.iter().any(|forwarder| name.starts_with(forwarder))
 }
 
-/// Returns the port of `url` if all addresses of the server are this machine's own.
-pub async fn local_port(url: &str) -> Option<u16> {
-    let url = url::Url::parse(url).ok()?;
+/// Where a server on this machine listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LocalServer {
+    /// A port.
+    Port(u16),
+    /// The path of a Unix domain socket.
+    Socket(PathBuf),
+}
+
+/// Returns where the server of `url` listens, if all of its addresses are this machine's own.
+pub async fn local_server(url: &str) -> Option<LocalServer> {
+    let ServerUrl { url, socket } = ServerUrl::parse(url).ok()?;
+    if let Some(path) = socket {
+        return Some(LocalServer::Socket(path.into()));
+    }
     let port = url.port_or_known_default()?;
     let host = url.host_str()?.trim_matches(['[', ']']);
     let all: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await.ok()?.collect();
-    (!all.is_empty() && all.iter().all(|address| is_own(address.ip()))).then_some(port)
+    (!all.is_empty() && all.iter().all(|address| is_own(address.ip())))
+        .then_some(LocalServer::Port(port))
 }
 
 /// Returns whether an address is one of this machine: only such an address can be bound.
@@ -45,17 +63,23 @@ fn is_own(address: IpAddr) -> bool {
     UdpSocket::bind((address, 0)).is_ok()
 }
 
-/// Returns the roots of the processes that serve this port, and of the programs to which they have
+/// Returns the roots of the processes that serve here, and of the programs to which they have
 /// connected on this machine, such as a database. `None` if they cannot all be told: outside Linux,
 /// where processes of other users are hidden, and behind a program that passes connections on. Also
 /// `None` if they may use CPUs that loadgen may not use.
-pub(super) fn serving(port: u16) -> Option<BTreeSet<u32>> {
+pub(super) fn serving(server: &LocalServer) -> Option<BTreeSet<u32>> {
     let sockets = sockets();
     let owners = owners();
-    let listening = sockets.iter().filter(|it| it.state == LISTEN && it.local.port() == port);
+    let listening: Vec<String> = match server {
+        LocalServer::Port(port) => {
+            let is_it = |it: &&Socket| it.state == LISTEN && it.local.port() == *port;
+            sockets.iter().filter(is_it).map(|socket| socket.inode.clone()).collect()
+        }
+        LocalServer::Socket(path) => listening_at(path, &owners),
+    };
     let mut open: Vec<u32> = Vec::new();
-    for socket in listening {
-        open.extend(owners.get(&socket.inode)?);
+    for inode in &listening {
+        open.extend(owners.get(inode)?);
     }
     let own = std::process::id();
     let mut roots = BTreeSet::new();
@@ -89,6 +113,39 @@ struct Socket {
 fn sockets() -> Vec<Socket> {
     let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
     tables.iter().flatten().flat_map(|table| parse(table)).collect()
+}
+
+/// Returns the inodes of the sockets that accept connections at this path.
+fn listening_at(path: &Path, owners: &BTreeMap<String, Vec<u32>>) -> Vec<String> {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let socket = real(path);
+    // The table has each path as the program wrote it, which may begin at the program's folder.
+    let is_it = |(inode, bound): &(&str, &Path)| {
+        let begins = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
+        let folders = || owners.get(*inode).into_iter().flatten().map(begins);
+        bound.file_name() == path.file_name()
+            && (bound.is_absolute() && real(bound) == socket
+                || folders().any(|folder| real(&folder.join(bound)) == socket))
+    };
+    bound(&table).filter(is_it).map(|(inode, _)| inode.to_owned()).collect()
+}
+
+/// Returns inode and path of the Unix domain sockets in a table like `/proc/net/unix` that accept connections.
+fn bound(table: &str) -> impl Iterator<Item = (&str, &Path)> {
+    table.lines().skip(1).filter_map(|line| {
+        // Number, references, protocol, flags, type, state, inode; and the path, which may have spaces.
+        let mut rest = line;
+        let mut field = || {
+            let (field, after) = rest.trim_start().split_once(' ')?;
+            rest = after;
+            Some(field)
+        };
+        let fields: Vec<&str> = (0..7).map_while(|_| field()).collect();
+        let [_, _, _, flags, _, _, inode] = fields[..] else { return None };
+        let accepts = u32::from_str_radix(flags, 16).ok()? & ACCEPTS != 0;
+        accepts.then_some((inode, Path::new(rest)))
+    })
 }
 
 fn parse(table: &str) -> Vec<Socket> {
@@ -179,6 +236,7 @@ fn first_of_its_name(mut pid: u32) -> u32 {
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use std::net::{TcpListener, TcpStream};
+    use std::os::unix::net::UnixListener;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -218,19 +276,47 @@ mod tests {
         // A child that has the socket is the server, and this process is a client.
         let socket = std::os::fd::OwnedFd::from(listener);
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(socket)).spawn().unwrap();
-        let found = serving(port);
+        let found = serving(&LocalServer::Port(port));
         child.kill().unwrap();
         child.wait().unwrap();
         assert_eq!(found, Some(BTreeSet::from([child.id()])));
-        assert_eq!(serving(port), None);
+        assert_eq!(serving(&LocalServer::Port(port)), None);
         TcpStream::connect(("127.0.0.1", port)).unwrap_err();
+    }
+
+    #[test]
+    fn the_process_that_listens_on_a_socket_is_found() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, link) = (folder.path().join("an app.sock"), folder.path().join("link"));
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        let socket = std::os::fd::OwnedFd::from(UnixListener::bind(&path).unwrap());
+        let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(socket)).spawn().unwrap();
+        let at = |path: &Path| serving(&LocalServer::Socket(path.to_owned()));
+        let found = [at(&path), at(&link.join("an app.sock")), at(&link)];
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let it = Some(BTreeSet::from([child.id()]));
+        assert_eq!(found, [it.clone(), it, None]);
+        assert_eq!(at(&path), None);
+    }
+
+    #[test]
+    fn a_server_may_bind_a_path_in_its_folder() {
+        let table = "Num RefCount Protocol Flags Type St Inode Path\n\
+            0000000006413ad8: 00000002 00000000 00010000 0001 01  7 a b.sock\n\
+            0000000006413ad9: 00000003 00000000 00000000 0001 03  8 a b.sock\n\
+            0000000006413ada: 00000002 00000000 00010000 0001 01  9\n";
+        assert_eq!(bound(table).collect::<Vec<_>>(), [("7", Path::new("a b.sock"))]);
     }
 
     #[tokio::test]
     async fn only_urls_of_this_machine_have_a_port() {
-        assert_eq!(local_port("http://127.0.0.1:8000/a").await, Some(8000));
-        assert_eq!(local_port("https://localhost").await, Some(443));
+        let port = |port| Some(LocalServer::Port(port));
+        assert_eq!(local_server("http://127.0.0.1:8000/a").await, port(8000));
+        assert_eq!(local_server("https://localhost").await, port(443));
+        let socket = Some(LocalServer::Socket("/run/a.sock".into()));
+        assert_eq!(local_server("unix:/run/a.sock:/b").await, socket);
         // Addresses for documentation, which no machine has.
-        assert_eq!(local_port("http://192.0.2.1:8000").await, None);
+        assert_eq!(local_server("http://192.0.2.1:8000").await, None);
     }
 }

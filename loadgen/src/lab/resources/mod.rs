@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
-pub use local_server::local_port;
 use local_server::serving;
+pub use local_server::{LocalServer, local_server};
 use programs::Programs;
 use seen::Seen;
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
@@ -142,8 +142,8 @@ pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
 pub struct Surroundings {
     /// This process's part in a measurement, which sees other measurements; `None` to see none.
     pub turn: Option<Arc<Turn>>,
-    /// Port of a server that runs already on this machine; `None` for another server.
-    pub port: Option<u16>,
+    /// A server that runs already on this machine; `None` for another server.
+    pub server: Option<LocalServer>,
 }
 
 /// A running measurement of resource usage. A separate thread takes a sample every second until the
@@ -272,7 +272,7 @@ impl Samples {
         let kind = ProcessRefreshKind::nothing().with_cpu().with_memory().without_tasks();
         // Finding the descendants of a process requires a look at all processes.
         let alone = self.watched.iter().all(|watched| watched.scope == Scope::Alone)
-            && self.surroundings.port.is_none();
+            && self.surroundings.server.is_none();
         let pids: Vec<Pid> = self.watched.iter().map(|w| Pid::from_u32(w.pid)).collect();
         let which = if alone { ProcessesToUpdate::Some(&pids) } else { ProcessesToUpdate::All };
         self.system.refresh_processes_specifics(which, true, kind);
@@ -321,10 +321,10 @@ impl Samples {
     /// Returns the usage of the server that ran already, and the busiest other programs.
     fn around(&self, elapsed: Duration) -> (Option<f64>, BTreeMap<String, f64>) {
         let mut members: BTreeSet<Pid> = self.seen.values().flat_map(Seen::pids).collect();
-        let Some(port) = self.surroundings.port else {
+        let Some(server) = &self.surroundings.server else {
             return (None, self.programs.busiest(&members, elapsed));
         };
-        let Some(roots) = serving(port) else { return (None, BTreeMap::new()) };
+        let Some(roots) = serving(server) else { return (None, BTreeMap::new()) };
         let mut server = self.programs.trees(&roots);
         // The server may have started loadgen.
         server.retain(|pid| !members.contains(pid));

@@ -17,10 +17,13 @@ use super::guard::descendants;
 /// State `LISTEN` in `/proc/net/tcp` (proc_net_tcp(5)).
 const LISTEN: &str = "0A";
 
+/// What is wrong with a service that does not listen.
+pub(in crate::lab) const NOT_ACCEPTED: &str = "did not accept a connection";
+
 /// Returns an error unless a process listens on the port.
 pub(in crate::lab) async fn listens(port: u16) -> Result<(), String> {
     let connected = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await;
-    connected.map(drop).map_err(|_| "did not accept a connection".to_owned())
+    connected.map(drop).map_err(|_| NOT_ACCEPTED.to_owned())
 }
 
 /// Names a process that accepts connections on this port and is not a descendant of the process

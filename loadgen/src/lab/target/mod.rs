@@ -12,6 +12,8 @@ mod preparation;
 mod size;
 mod versions;
 
+use std::os::unix::net::SocketAddr;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -26,7 +28,7 @@ use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::podman::Project;
-use crate::lab::ready::{HealthCheck, Starting};
+use crate::lab::ready::{HealthCheck, HealthClients, Starting};
 use crate::lab::runner::{Runner, place};
 use crate::lab::service::{Service, ServiceSpec};
 use crate::scenario::{Backend, Limits};
@@ -113,6 +115,9 @@ impl Target {
     }
 }
 
+/// A server that has been started, and the socket on which it listens; `None` if it listens on its port.
+type Listener = (Starting<Spec, HealthCheck>, Option<PathBuf>);
+
 type Spec = Box<dyn Fn(u16) -> ServiceSpec + Send + Sync>;
 
 /// A target whose processes have been started. [`StartingTarget::ready`] waits until the target
@@ -123,7 +128,7 @@ pub struct StartingTarget {
     inner_port: u16,
     project: Option<Arc<Project>>,
     /// The target, or each of its replicas.
-    starting: Vec<Starting<Spec, HealthCheck>>,
+    starting: Vec<Listener>,
     /// Settings of the balancer, which starts when the replicas answer; `None` without a balancer.
     balancer: Option<Setup>,
     upstreams: Vec<Target>,
@@ -133,14 +138,18 @@ impl StartingTarget {
     /// Waits until the target and its backends answer. Starts the balancer once all replicas answer.
     pub async fn ready(self) -> Result<Target, LabError> {
         let Self { name, inner_port, project, starting, balancer, upstreams } = self;
-        let (mut services, mut addresses) = (Vec::new(), Vec::new());
-        for starting in starting {
+        let (mut services, mut addresses, mut url) = (Vec::new(), Vec::new(), String::new());
+        for (starting, socket) in starting {
             let (port, service) = starting.ready().await?;
             services.push(place(project.as_ref(), service).await?);
-            addresses.push(format!("127.0.0.1:{port}"));
+            let (of_balancer, of_users) = match socket.as_deref().map(Path::display) {
+                None => (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}")),
+                Some(socket) => (format!("\"unix@{socket}\""), format!("unix:{socket}")),
+            };
+            addresses.push(of_balancer);
+            url = of_users;
         }
         let Some(setup) = balancer else {
-            let url = format!("http://{}", addresses.concat());
             return Ok(Target { name, url, services, balancer: None, upstreams });
         };
         if let Some(project) = &project {
@@ -238,12 +247,8 @@ impl Lab {
         Ok(StartingTarget { name, inner_port, project, starting, balancer: None, upstreams })
     }
 
-    /// Starts the processes of a server, on this port or a free one.
-    fn start(
-        &self,
-        server: &Instance<'_>,
-        port: Option<u16>,
-    ) -> Result<Starting<Spec, HealthCheck>, LabError> {
+    /// Starts the processes of a server, on this port or a free one, unless it listens on a socket.
+    fn start(&self, server: &Instance<'_>, port: Option<u16>) -> Result<Listener, LabError> {
         let Instance { target, size, .. } = server;
         let folder = match &self.runner {
             Runner::Process(_) => Some(own_folder(target)?),
@@ -251,7 +256,7 @@ impl Lab {
         };
         let path = folder.as_ref().map(|folder| folder.path().to_owned());
         let spec = match &self.runner {
-            Runner::Process(python) => self.process_spec(python, server, path)?,
+            Runner::Process(python) => self.process_spec(python, server, path.clone())?,
             Runner::Podman { podman, .. } => {
                 let project = Arc::clone(podman.project());
                 match self.home.is_own() {
@@ -260,13 +265,28 @@ impl Lab {
                 }
             }
         };
-        let probe = HealthCheck::of(&self.health, &target.entry.ready);
+        let socket = path.as_ref().and_then(|folder| target.socket_in(folder));
+        if let Some(socket) = &socket {
+            SocketAddr::from_pathname(socket).map_err(|_| LabError::Missing {
+                service: target.name.clone(),
+                what: format!(
+                    "the system allows no socket at a path as long as {}",
+                    socket.display()
+                ),
+                help: "set TMPDIR to a folder with a shorter path".to_owned(),
+            })?;
+        }
+        let clients = match &socket {
+            None => self.health.clone(),
+            Some(_) => HealthClients::new(socket.clone())?,
+        };
+        let probe = HealthCheck::of(&clients, &target.entry.ready);
         let own = target.entry.start_timeout.unwrap_or(LIMIT);
         let limit = own + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.
         folder.map(TempDir::keep);
-        Ok(starting.within(self.runner.project().cloned()))
+        Ok((starting.within(self.runner.project().cloned()), socket))
     }
 
     /// Checks that all backends run for whose URL a target's command and environment ask.

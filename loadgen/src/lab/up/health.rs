@@ -1,5 +1,7 @@
 //! Checks the health of a lab's services.
 
+use std::path::PathBuf;
+
 use super::state::Urls;
 use crate::lab::backends::redis;
 use crate::lab::manifest::Ready;
@@ -11,17 +13,16 @@ pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
 
 /// Checks once whether each service is healthy.
 pub async fn health<'a>(urls: &'a Urls, manifest: &Manifest) -> Result<Vec<Health<'a>>, LabError> {
-    let clients = HealthClients::new()?;
     let mut all = Vec::new();
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
-        let port = port_of(url);
+        let (port, socket) = (port_of(url), url.strip_prefix("unix:").map(PathBuf::from));
         let healthy = match name.as_str() {
             "redis" => redis::Client::new(port, password_of(url)).ask(port).await,
-            "postgres" => HealthCheck::Listens.ask(port).await,
+            "postgres" => HealthCheck::Listens(None).ask(port).await,
             target => {
                 let target = manifest.target(target).ok();
                 let ready = target.map_or(&Ready::Listens, |target| &target.entry.ready);
-                HealthCheck::of(&clients, ready).ask(port).await
+                HealthCheck::of(&HealthClients::new(socket)?, ready).ask(port).await
             }
         };
         all.push((name.as_str(), url.as_str(), healthy));

@@ -19,7 +19,7 @@ use crate::common::tls::front_with;
 use crate::common::{dead_address, tls};
 
 /// The transports, as keys of `[http]`.
-const TRANSPORTS: [&str; 5] = [
+pub(super) const TRANSPORTS: [&str; 5] = [
     "transport = \"http1\"",
     "version = \"2\", transport = \"http2\"",
     "version = \"2\", transport = \"http2\", connections = 1",
@@ -29,27 +29,27 @@ const TRANSPORTS: [&str; 5] = [
 
 /// A request as one of the servers received it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Request {
+pub(super) struct Request {
     /// Number of the server.
-    server: usize,
+    pub server: usize,
     method: Method,
-    path: String,
-    host: String,
-    headers: BTreeMap<String, String>,
-    body: Bytes,
+    pub path: String,
+    pub host: String,
+    pub headers: BTreeMap<String, String>,
+    pub body: Bytes,
 }
 
-type Seen = Arc<Mutex<Vec<Request>>>;
+pub(super) type Seen = Arc<Mutex<Vec<Request>>>;
 
 #[derive(Clone)]
-struct Server {
-    number: usize,
-    seen: Seen,
+pub(super) struct Server {
+    pub number: usize,
+    pub seen: Seen,
 }
 
 /// Starts a server. `/to/STATUS?URL` redirects to the URL, `/give?COOKIE` sets a cookie, `/give-and-go?COOKIE` sets one
 /// and redirects to `/`, and `/loop` redirects to itself.
-async fn start(number: usize, seen: &Seen) -> String {
+pub(super) async fn start(number: usize, seen: &Seen) -> String {
     let app = Router::new().fallback(take).with_state(Server { number, seen: seen.clone() });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -57,7 +57,7 @@ async fn start(number: usize, seen: &Seen) -> String {
     url
 }
 
-async fn take(
+pub(super) async fn take(
     State(server): State<Server>,
     method: Method,
     uri: Uri,

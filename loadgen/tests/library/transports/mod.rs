@@ -17,6 +17,7 @@ mod proxies;
 mod requests;
 mod resend;
 mod server;
+mod sockets;
 mod streams;
 mod tls;
 mod websocket;

@@ -13,7 +13,6 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use bytes::Bytes;
-use url::Url;
 
 pub use self::exchange::Came;
 pub(super) use self::exchange::Response;
@@ -65,12 +64,13 @@ type Connection = (Stream, Sessions);
 impl Http1 {
     /// Creates the transport for a plan, without opening a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
-        let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
-        let dialer: Arc<Dialer> = Dialer::new(plan, &url)?.into();
+        let server = plan.server()?;
+        let url = &server.url;
+        let dialer: Arc<Dialer> = Dialer::new(plan, &server)?.into();
         let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
         let steps = plan.scenario.steps.iter();
-        let via = Via::of(&url, dialer.proxy());
-        let messages = steps.map(|step| Message::new(step, &url, &via, !keeps_alive)).collect();
+        let via = Via::of(url, dialer.proxy());
+        let messages = steps.map(|step| Message::new(step, url, &via, !keeps_alive)).collect();
         let sockets = websocket::Messages::of(&plan.scenario);
         // Each WebSocket opens a connection of its own.
         let opens = keeps_alive && plan.scenario.uses_http();

@@ -24,8 +24,6 @@ mod wire;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use url::Url;
-
 pub use self::link::Link;
 use self::own::Own;
 use self::pool::{Access, Pool, Slot};
@@ -70,12 +68,13 @@ enum Line {
 impl Http2 {
     /// Creates the transport for a plan, without opening a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
-        let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
-        let dialer = Arc::new(Dialer::new(plan, &url)?);
+        let server = plan.server()?;
+        let url = &server.url;
+        let dialer = Arc::new(Dialer::new(plan, &server)?);
         let http = &plan.scenario.http;
         let steps = plan.scenario.steps.iter();
         let protos = plan.scenario.grpc.as_ref();
-        let messages = steps.map(|step| Message::new(step, protos, &url));
+        let messages = steps.map(|step| Message::new(step, protos, url));
         let messages = messages.collect::<Result<_, _>>()?;
         let pool = plan.share.connections(http.sharing, plan.scenario.load.users)?;
         let pool = pool.map(|connections| Pool::new(connections, http.sharing.streams));

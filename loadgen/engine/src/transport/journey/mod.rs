@@ -84,7 +84,7 @@ impl Journeys {
     pub(super) fn of(plan: &Plan, kind: TransportKind) -> Option<Arc<Self>> {
         let Scenario { http, steps, .. } = &plan.scenario;
         let has_journeys = http.cookies || steps.iter().any(|step| step.redirects > 0);
-        let url = Url::parse(&plan.base_url).ok()?;
+        let url = plan.server().ok()?.url;
         if !has_journeys || kind == TransportKind::Reqwest {
             return None;
         }

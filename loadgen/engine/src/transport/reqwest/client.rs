@@ -9,6 +9,7 @@ use reqwest::{Client, Proxy};
 use rustls::ClientConfig;
 use rustls::client::Resumption;
 use tokio::net::lookup_host;
+use url::Url;
 
 use super::counted::{Counted, Opened};
 use super::hops::Hops;
@@ -27,18 +28,21 @@ pub(super) struct Clients {
     /// certificates would take 4 ms and 100 KB per user.
     tls: ClientConfig,
     addresses: Option<Arc<Addresses>>,
+    /// Path of the socket on which the server listens; `None` for a port.
+    socket: Option<String>,
 }
 
 impl Clients {
     /// Prepares clients for this base URL.
     pub(super) fn new(
         http: Http,
-        base_url: &str,
+        base_url: &Url,
         addresses: Option<Arc<Addresses>>,
+        socket: Option<String>,
     ) -> Result<Self, String> {
-        let is_tls = base_url.starts_with("https://");
+        let is_tls = base_url.scheme() == "https";
         let tls = tls::config(&http.tls, http.version)?;
-        Ok(Self { http, is_tls, tls, addresses })
+        Ok(Self { http, is_tls, tls, addresses, socket })
     }
 
     /// URL of the proxy; `None` if there is none.
@@ -59,7 +63,7 @@ impl Clients {
         opened: Opened,
         hops: Hops,
     ) -> Result<Client, reqwest::Error> {
-        let Self { http, is_tls, tls, addresses } = self;
+        let Self { http, is_tls, tls, addresses, socket } = self;
         let mut tls = tls.clone();
         tls.resumption = match http.tls.resumes {
             true => Resumption::in_memory_sessions(1),
@@ -99,6 +103,9 @@ impl Clients {
         }
         if let Some(addresses) = addresses {
             builder = builder.dns_resolver(Arc::new(OfUser { addresses: addresses.clone(), user }));
+        }
+        if let Some(socket) = socket {
+            builder = builder.unix_socket(socket.as_str());
         }
         builder.build()
     }
@@ -141,7 +148,8 @@ mod tests {
     use super::*;
 
     fn client(http: &Http, base_url: &str) -> Result<Client, reqwest::Error> {
-        let clients = Clients::new(http.clone(), base_url, None).unwrap();
+        let clients =
+            Clients::new(http.clone(), &Url::parse(base_url).unwrap(), None, None).unwrap();
         let hops = Hops::default();
         hops.begin(http.redirects);
         clients.client(0, Opened::default(), hops)
@@ -208,7 +216,13 @@ mod tests {
     #[tokio::test]
     async fn users_keep_their_own_cookies() {
         let url = server().await;
-        let clients = Clients::new(Http { cookies: true, ..Http::default() }, &url, None).unwrap();
+        let clients = Clients::new(
+            Http { cookies: true, ..Http::default() },
+            &Url::parse(&url).unwrap(),
+            None,
+            None,
+        )
+        .unwrap();
         let client = |user| clients.client(user, Opened::default(), Hops::default()).unwrap();
         let [anna, bert] = [0, 1].map(client);
         tokio::join!(text(&anna, &url, "/give/anna"), text(&bert, &url, "/give/bert"));

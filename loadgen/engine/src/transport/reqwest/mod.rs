@@ -28,12 +28,12 @@ use crate::check::expectations::{is_expected, reads_headers};
 use crate::plan::{Number, Plan};
 use crate::stream::{Meter, Streamed};
 use loadgen_measure::{Connections, ErrorKind, StreamTimes};
-use loadgen_scenario::{Data, Method, RenderError, Step};
+use loadgen_scenario::{Data, Method, RenderError, ServerUrl, Step};
 
 /// State shared by all users of this transport.
 pub struct Reqwest {
     clients: Clients,
-    /// The server's addresses; `None` if a proxy looks up the addresses.
+    /// The server's addresses; `None` if a proxy looks up the addresses, or the server is on a socket.
     addresses: Option<Arc<Addresses>>,
     tally: Arc<Tally>,
     base_url: String,
@@ -44,12 +44,18 @@ impl Reqwest {
     /// Creates the transport, without opening a connection.
     pub fn new(plan: &Plan) -> Result<Self, String> {
         let http = plan.scenario.http.clone();
-        let url = Url::parse(&plan.base_url).map_err(|e| format!("{}: {e}", plan.base_url))?;
-        let addresses = Addresses::of(&url).filter(|_| http.proxy.is_none()).map(Arc::new);
-        let clients = Clients::new(http, &plan.base_url, addresses.clone())?;
+        let ServerUrl { url, socket } = plan.server()?;
+        if socket.is_some() && (http.proxy.is_some() || plan.scenario.follows_redirects()) {
+            return Err("the transport reqwest takes neither a proxy nor redirects with a socket"
+                .to_owned());
+        }
+        let has_lookup = http.proxy.is_none() && socket.is_none();
+        let addresses = Addresses::of(&url).filter(|_| has_lookup).map(Arc::new);
+        let clients = Clients::new(http, &url, addresses.clone(), socket)?;
         // Reports an invalid proxy before anything is sent.
         clients.client(0, Opened::default(), Hops::default()).map_err(|e| root(&e))?;
-        let (base_url, steps) = (plan.base_url.clone(), plan.scenario.steps.clone());
+        let base_url = url.as_str().trim_end_matches('/').to_owned();
+        let steps = plan.scenario.steps.clone();
         Ok(Self { clients, addresses, tally: Arc::default(), base_url, steps })
     }
 
@@ -63,7 +69,7 @@ impl Reqwest {
 
     /// Returns the counts of the connections opened so far.
     pub fn connections(&self) -> Connections {
-        self.tally.connections(self.addresses.as_deref())
+        self.tally.connections(self.addresses.as_ref().map(|it| it.records()).unwrap_or_default())
     }
 }
 
