@@ -15,6 +15,9 @@ use super::latencies::Distribution;
 pub struct Connections {
     /// Connections opened.
     pub opened: u64,
+    /// Connections that loadgen ended because of `connection` in `[http]`: after a number of requests, or a time.
+    #[serde(default)]
+    pub renewed: u64,
     /// Connections over which a response came, by the HTTP version of the first response, such as
     /// `HTTP/1.1`.
     pub versions: BTreeMap<String, u64>,
@@ -64,6 +67,7 @@ impl Connections {
     /// may come from the network.
     pub fn merge(&mut self, other: &Self) {
         self.opened = self.opened.saturating_add(other.opened);
+        self.renewed = self.renewed.saturating_add(other.renewed);
         add(&mut self.versions, &other.versions);
         add(&mut self.tls_suites, &other.tls_suites);
         self.tls_resumed = self.tls_resumed.saturating_add(other.tls_resumed);

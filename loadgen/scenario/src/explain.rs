@@ -142,7 +142,11 @@ fn explain_transport(http: &Http) -> String {
     let connections = connections.map(|n| format!(", {} shared", counted(n.into(), "connection")));
     let streams = streams.map(|n| format!(", up to {} on a connection", counted(n.into(), "user")));
     let [connections, streams] = [connections, streams].map(Option::unwrap_or_default);
-    format!("{}{connections}{streams}", explain_choice(http))
+    let life = http.connection.lifetime().unwrap_or_default();
+    let requests = life.requests.map(|n| format!(", each for {}", counted(n.into(), "request")));
+    let age = life.age.map(|age| format!(", each for {}", duration(age)));
+    let [requests, age] = [requests, age].map(Option::unwrap_or_default);
+    format!("{}{connections}{streams}{requests}{age}", explain_choice(http))
 }
 
 fn explain_choice(http: &Http) -> String {

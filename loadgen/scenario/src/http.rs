@@ -1,6 +1,7 @@
 //! HTTP options and the transport of a scenario's requests.
 
 use std::fmt;
+use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
 use serde::{Deserialize, Serialize};
@@ -45,7 +46,7 @@ pub enum HttpVersion {
     Http2,
 }
 
-/// Number of requests that a connection serves.
+/// How long a connection is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reuse {
@@ -54,6 +55,27 @@ pub enum Reuse {
     KeepAlive,
     /// One request, so that each latency includes the time to connect.
     PerRequest,
+    /// All requests of a user, until loadgen ends the connection.
+    Until(Lifetime),
+}
+
+impl Reuse {
+    /// Returns when loadgen ends a connection that carries several requests; `None` if it ends none.
+    pub fn lifetime(self) -> Option<Lifetime> {
+        match self {
+            Self::Until(limit) => Some(limit),
+            Self::KeepAlive | Self::PerRequest => None,
+        }
+    }
+}
+
+/// When loadgen ends a connection: at the limit that it reaches first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Lifetime {
+    /// Number of requests that the connection carries; `None` for no limit.
+    pub requests: Option<u32>,
+    /// Time after its opening from which the connection begins no request; `None` for no limit.
+    pub age: Option<Duration>,
 }
 
 /// Implementation that sends requests and receives answers.

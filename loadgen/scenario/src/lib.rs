@@ -72,7 +72,7 @@ pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::encode_foreign;
 pub use grpc_status::{GrpcStatus, GrpcStatuses};
-pub use http::{Http, HttpVersion, Reuse, TransportKind};
+pub use http::{Http, HttpVersion, Lifetime, Reuse, TransportKind};
 pub use iteration::groups;
 pub use limits::{Cpus, Limits, Memory};
 pub use load::{Arrivals, Load, Model, Open, Stage, ThinkTime, Until, WARMUP};

@@ -17,7 +17,7 @@ pub(super) fn connections(
     rounds.for_each(|round| all.merge(&round.counts));
     let more = match scenario.http.connection {
         Reuse::KeepAlive => more_than_needed(target, record, scenario),
-        Reuse::PerRequest => None,
+        Reuse::PerRequest | Reuse::Until(_) => None,
     };
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target))
 }

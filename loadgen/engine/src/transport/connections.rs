@@ -43,6 +43,11 @@ impl Tally {
         self.with(|all| all.opened += 1);
     }
 
+    /// Counts a connection that loadgen ends because of its lifetime.
+    pub(super) fn renewed(&self) {
+        self.with(|all| all.renewed += 1);
+    }
+
     /// Counts a connection by the HTTP version of its first answer.
     pub(super) fn speaks(&self, version: &'static str) {
         self.with(|all| *all.versions.entry(version.to_owned()).or_default() += 1);

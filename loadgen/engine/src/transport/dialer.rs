@@ -11,13 +11,14 @@ use tokio_rustls::TlsConnector;
 
 use super::addresses::Addresses;
 use super::connections::{Tally, handshake};
+use super::lifetime::Life;
 use super::proxy::Proxy;
 use super::stream::Stream;
 use super::unix_socket::UnixSocket;
 use super::{Failure, tls};
 use crate::plan::Plan;
 use loadgen_measure::{Connections, ErrorKind};
-use loadgen_scenario::ServerUrl;
+use loadgen_scenario::{Lifetime, ServerUrl};
 
 /// Opens connections to the server, counts them, and measures how long they take.
 pub(super) struct Dialer {
@@ -26,6 +27,7 @@ pub(super) struct Dialer {
     /// TLS configuration and the server's name; `None` for `http://`.
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     resumes: bool,
+    lifetime: Option<Lifetime>,
     tally: Tally,
 }
 
@@ -70,7 +72,8 @@ impl Dialer {
             }
             _ => None,
         };
-        Ok(Self { end, proxy, tls, resumes: options.resumes, tally: Tally::default() })
+        let lifetime = plan.scenario.http.connection.lifetime();
+        Ok(Self { end, proxy, tls, resumes: options.resumes, lifetime, tally: Tally::default() })
     }
 
     /// Looks up the server's addresses, unless they are known. A lookup is not a part of opening a
@@ -139,6 +142,16 @@ impl Dialer {
             None => failure,
             Some(proxy) => proxy.named(failure),
         }
+    }
+
+    /// Begins the life of a connection that has just been opened; `None` if the scenario does not limit it.
+    pub(super) fn life(&self) -> Option<Life> {
+        self.lifetime.map(Life::of)
+    }
+
+    /// Counts a connection that loadgen ends because of its lifetime.
+    pub(super) fn renewed(&self) {
+        self.tally.renewed();
     }
 
     /// Counts a connection by the HTTP version of its first answer.

@@ -16,6 +16,7 @@ mod headers;
 mod http1;
 mod http2;
 mod journey;
+mod lifetime;
 mod proxy;
 mod redirect;
 mod reqwest;

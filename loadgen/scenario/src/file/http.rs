@@ -10,7 +10,7 @@ use super::keys::{
     Boolean, Choice, Custom, Defaulted, Integer, Key, Keys, custom, integer, key, matching,
 };
 use super::reader::{Faults, Table, Value};
-use super::{auth, tls};
+use super::{auth, connection, tls};
 use crate::error::Fault;
 use crate::http::{Http, HttpVersion, Reuse, TransportKind};
 use crate::overrides::MOST_USERS;
@@ -31,9 +31,6 @@ const TRANSPORTS: [(&str, Option<TransportKind>); 4] = [
     ("reqwest", Some(TransportKind::Reqwest)),
 ];
 
-const REUSE: [(&str, Reuse); 2] =
-    [("keep-alive", Reuse::KeepAlive), ("per-request", Reuse::PerRequest)];
-
 keys! {
     /// options of HTTP
     pub(super) const KEYS: Keys = table("[http]").with(rules);
@@ -53,8 +50,7 @@ keys! {
     const COOKIES: Defaulted<Boolean> = key("cookies", Boolean).or("false");
     /// `http://` or `https://` proxy of host and port, without placeholders, such as `"http://10.0.0.1:3128"`
     const PROXY: Key<Custom> = key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"));
-    /// whether all requests of a user share a connection (`keep-alive`), or each request opens one (`per-request`)
-    const CONNECTION: Defaulted<Choice<Reuse>> = key("connection", Choice(&REUSE)).or("\"keep-alive\"");
+    const CONNECTION: Key<Custom> = connection::KEY;
     /// whether a request that the server [never
     /// processed](../explanation/counting.md#requests-that-are-sent-again) is sent again
     const RESEND: Defaulted<Boolean> = key("resend", Boolean).or("true");
@@ -75,7 +71,7 @@ fn rules(table: Schema) -> Schema {
     let http2 = [("version", json!({ "const": "2" }))];
     let shared = [
         ("transport", json!({ "enum": ["auto", "http2"] })),
-        ("connection", json!({ "const": "keep-alive" })),
+        ("connection", connection::not_per_request()),
     ];
     let shared: Vec<_> = http2.iter().cloned().chain(shared).collect();
     // A scenario with gRPC calls may leave the version out.
@@ -109,7 +105,8 @@ pub(super) fn read(
     http.redirects = redirects.and_then(|n| u32::try_from(n).ok()).unwrap_or_default();
     http.cookies = COOKIES.read(&mut table, faults).unwrap_or_default();
     http.proxy = PROXY.take(&mut table).and_then(|value| read_proxy(&value, faults));
-    http.connection = CONNECTION.read(&mut table, faults).unwrap_or_default();
+    let reuse = CONNECTION.take(&mut table).and_then(|value| connection::read(&value, faults));
+    http.connection = reuse.unwrap_or_default();
     http.resends = RESEND.read(&mut table, faults).unwrap_or(true);
     http.transport = TRANSPORT.read(&mut table, faults).flatten();
     let tls = TLS.take(&mut table);
@@ -119,8 +116,8 @@ pub(super) fn read(
     table.finish(faults);
     check_transport(&http, &values, faults);
     check_sharing(&http, &values, faults);
-    if http.transport() == TransportKind::Reqwest && http.tls.server_name.is_some() {
-        refuse_server_name(&values, faults);
+    if http.transport() == TransportKind::Reqwest {
+        refuse_beyond_reqwest(&http, &values, faults);
     }
     Some(http)
 }
@@ -218,12 +215,24 @@ pub(super) fn check_users(value: &Value<'_>, http: &Http, users: u32, faults: &m
     faults.add(places.iter().fold(fault, |fault, value| fault.at(value.place(), "too few")));
 }
 
-/// Adds a fault: `reqwest` always asks for the host of the URL.
-fn refuse_server_name(values: &[Value<'_>], faults: &mut Faults<'_>) {
-    let fault = Fault::new("the transport `reqwest` does not support `server_name`")
-        .help("leave out `server_name` or `transport`");
-    let asking = values.iter().filter(|value| value.key == TRANSPORT.name());
-    let tls = values.iter().filter(|value| value.key == "tls").map(|value| (value, "named here"));
-    let places = tls.chain(asking.map(|value| (value, "chosen here")));
-    faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+/// Adds a fault for each key that `reqwest` cannot obey: it always asks for the host of the URL, and chooses itself
+/// when it ends a connection.
+fn refuse_beyond_reqwest(http: &Http, values: &[Value<'_>], faults: &mut Faults<'_>) {
+    let beyond = [
+        ("tls", "server_name", "`server_name`", http.tls.server_name.is_some()),
+        (
+            "connection",
+            "connection",
+            "a limit of `connection`",
+            http.connection.lifetime().is_some(),
+        ),
+    ];
+    for (key, name, what, _) in beyond.into_iter().filter(|(.., is_set)| *is_set) {
+        let fault = Fault::new(format!("the transport `reqwest` does not support {what}"))
+            .help(format!("leave out `{name}` or `transport`"));
+        let set = values.iter().filter(|value| value.key == key).map(|value| (value, "named here"));
+        let asking = values.iter().filter(|value| value.key == TRANSPORT.name());
+        let places = set.chain(asking.map(|value| (value, "chosen here")));
+        faults.add(places.fold(fault, |fault, (value, label)| fault.at(value.place(), label)));
+    }
 }

@@ -12,6 +12,7 @@ mod auth;
 mod body;
 mod capture;
 mod condition;
+mod connection;
 mod csv;
 mod expect;
 mod experiment;
@@ -55,11 +56,12 @@ use super::error::Fault;
 use super::model::Scenario;
 
 /// Tables that the reference shows, in its order.
-const TABLES: [&Keys; 17] = [
+const TABLES: [&Keys; 18] = [
     &KEYS,
     &load::KEYS,
     &load::STAGE,
     &http::KEYS,
+    &connection::KEYS,
     &tls::KEYS,
     &step::KEYS,
     &grpc::KEYS,

@@ -9,7 +9,7 @@ use crate::text::{count, milliseconds};
 
 /// Names of the columns of the table.
 pub(crate) const HEADER: [&str; 8] =
-    ["", "opened", "TCP p50", "p99", "max", "TLS p50", "p99", "max"];
+    ["", "opened", "connect p50", "p99", "max", "TLS p50", "p99", "max"];
 
 /// Returns a row for each target. Returns none if no target needed TLS handshakes or more connections
 /// than users: then opening them cost little, and is part of few latencies.
@@ -32,13 +32,17 @@ pub(crate) fn legend(record: &RunRecord) -> String {
     let suites: BTreeSet<String> =
         targets().flat_map(|all| all.counts.tls_suites.into_keys()).collect();
     let resumed: u64 = targets().map(|all| all.counts.tls_resumed).sum();
-    let mut text = "connections of all rounds, in ms to open TCP and then TLS".to_owned();
+    let mut text = "connections of all rounds, in ms to connect and then for TLS".to_owned();
     if !suites.is_empty() {
         text += ": ";
         text += &suites.into_iter().collect::<Vec<_>>().join("; ");
     }
     if resumed > 0 {
         text += &format!("; {} TLS handshakes resumed a session", count(resumed));
+    }
+    let renewed: u64 = targets().map(|all| all.counts.renewed).sum();
+    if renewed > 0 {
+        text += &format!("; loadgen ended {} at the limit of the scenario", count(renewed));
     }
     text
 }

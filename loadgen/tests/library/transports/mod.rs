@@ -13,6 +13,7 @@ mod first_byte;
 mod framing;
 pub(crate) mod http2;
 mod journeys;
+mod lifetimes;
 mod proxies;
 mod requests;
 mod resend;

@@ -18,6 +18,7 @@ use crate::check::expectations::{is_expected, reads_headers};
 use crate::content_encoding::Encoded;
 use crate::stream::{Meter, Streamed};
 use crate::transport::failure::{Failure, PARTLY, Work};
+use crate::transport::lifetime::Life;
 use crate::transport::stream::Stream;
 use crate::transport::{Answer, Body, Form, Headers, Keep, tls};
 use loadgen_measure::{ErrorKind, StreamTimes};
@@ -166,9 +167,10 @@ impl Response {
 }
 
 impl Received {
-    /// Returns the connection if it can carry the next request, and where the response was read to.
-    pub(in crate::transport) fn into_idle(self) -> (Option<Idle>, Came) {
-        let idle = self.is_reusable.then(|| Idle::new(self.stream, self.idle_s));
+    /// Returns the connection if it can carry the next request, and where the response was read to. `life` is what is
+    /// left of the connection's.
+    pub(in crate::transport) fn into_idle(self, life: Option<Life>) -> (Option<Idle>, Came) {
+        let idle = self.is_reusable.then(|| Idle::used(self.stream, life, self.idle_s));
         (idle, self.came)
     }
 }

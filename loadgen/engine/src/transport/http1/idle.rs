@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::transport::lifetime::Life;
 use crate::transport::stream::Stream;
 
 /// Largest part of a server's timeout for idle connections in which loadgen no longer uses a connection, so that a
@@ -14,16 +15,24 @@ pub(in crate::transport) struct Idle {
     stream: Stream,
     /// Time until which the server has promised to keep the connection; `None` if it has promised nothing.
     until: Option<Instant>,
+    /// What is left of its life; `None` for no limit.
+    life: Option<Life>,
 }
 
 impl Idle {
-    /// Keeps a connection. `idle_s` is the number of seconds after which the server closes it, if it has said so.
-    pub(in crate::transport) fn new(stream: Stream, idle_s: Option<u32>) -> Self {
+    /// Keeps a connection that has just been opened.
+    pub(in crate::transport) fn new(stream: Stream, life: Option<Life>) -> Self {
+        Self { stream, until: None, life }
+    }
+
+    /// Keeps a connection after a request. `idle_s` is the number of seconds after which the server closes it, if it
+    /// has said so.
+    pub(super) fn used(stream: Stream, life: Option<Life>, idle_s: Option<u32>) -> Self {
         let until = idle_s.map(|seconds| {
             let timeout = Duration::from_secs(seconds.into());
             Instant::now() + timeout.saturating_sub((timeout / MARGIN).min(LONGEST_MARGIN))
         });
-        Self { stream, until }
+        Self { stream, until, life }
     }
 
     /// Whether the connection can carry another request: the server has neither closed it, nor is about to, nor has
@@ -32,8 +41,15 @@ impl Idle {
         self.until.is_none_or(|until| Instant::now() < until) && self.stream.is_quiet()
     }
 
-    /// Returns the connection for the next request.
-    pub(in crate::transport) fn into_stream(self) -> Stream {
-        self.stream
+    /// Whether loadgen itself ends the connection, because its life is over.
+    pub(in crate::transport) fn is_spent(&self) -> bool {
+        self.life.is_some_and(|life| life.is_spent())
+    }
+
+    /// Returns the connection for the next request, and what is left of its life then.
+    pub(in crate::transport) fn begin(self) -> (Stream, Option<Life>) {
+        let mut life = self.life;
+        life.iter_mut().for_each(Life::spend);
+        (self.stream, life)
     }
 }

@@ -31,7 +31,6 @@ use super::failure::{Failure, Work};
 use super::fields::Fields;
 use super::redirect::Request;
 use super::resend::Resend;
-use super::stream::Stream;
 use super::websocket::{self, Slot};
 use super::{Answer, Body, Headers};
 use crate::plan::{Number, Plan, Share};
@@ -59,7 +58,7 @@ pub struct Http1 {
 }
 
 /// A user's connection, and the sessions that its next connection can resume.
-type Connection = (Stream, Sessions);
+type Connection = (Idle, Sessions);
 
 impl Http1 {
     /// Creates the transport for a plan, without opening a connection.
@@ -67,7 +66,7 @@ impl Http1 {
         let server = plan.server()?;
         let url = &server.url;
         let dialer: Arc<Dialer> = Dialer::new(plan, &server)?.into();
-        let keeps_alive = plan.scenario.http.connection == Reuse::KeepAlive;
+        let keeps_alive = plan.scenario.http.connection != Reuse::PerRequest;
         let steps = plan.scenario.steps.iter();
         let via = Via::of(url, dialer.proxy());
         let messages = steps.map(|step| Message::new(step, url, &via, !keeps_alive)).collect();
@@ -101,21 +100,33 @@ impl Http1 {
             async move {
                 let mut sessions = Sessions::default();
                 let stream = dialer.connect(user.global, true, &mut sessions).await;
-                stream.ok().map(|stream| (stream, sessions))
+                stream.ok().map(|stream| (Idle::new(stream, dialer.life()), sessions))
             }
         };
         self.opened.open(users, connect).await;
     }
 
     /// Returns the connection opened for the user before the start, or a new one.
-    async fn connection(&self, user: u32, sessions: &mut Sessions) -> Result<Stream, Failure> {
-        if let Some((mut stream, of_user)) = self.opened.take(user) {
+    async fn connection(&self, user: u32, sessions: &mut Sessions) -> Result<Idle, Failure> {
+        if let Some((idle, of_user)) = self.opened.take(user) {
             *sessions = of_user;
-            if stream.is_quiet() {
-                return Ok(stream);
+            if let Some(mut idle) = self.unspent(idle)
+                && idle.is_open()
+            {
+                return Ok(idle);
             }
         }
-        self.dialer.connect(self.share.number(user).global, true, sessions).await
+        let stream = self.dialer.connect(self.share.number(user).global, true, sessions).await?;
+        Ok(Idle::new(stream, self.dialer.life()))
+    }
+
+    /// Returns the connection unless its life is over, which then ends it.
+    fn unspent(&self, idle: Idle) -> Option<Idle> {
+        if idle.is_spent() {
+            self.dialer.renewed();
+            return None;
+        }
+        Some(idle)
     }
 
     /// Returns the counts of the connections opened so far.
@@ -288,16 +299,18 @@ impl Link {
     /// Sends the next request, and reads the response.
     async fn send_once(&mut self, step: &Step) -> Result<Came, Failure> {
         self.response.begin(step);
-        let idle = self.idle.take().and_then(|mut idle| idle.is_open().then_some(idle));
+        let idle = self.idle.take().and_then(|idle| self.shared.unspent(idle));
+        let idle = idle.and_then(|mut idle| idle.is_open().then_some(idle));
         let is_used = idle.is_some();
-        let stream = match idle {
-            Some(idle) => idle.into_stream(),
+        let idle = match idle {
+            Some(idle) => idle,
             // Boxed, so that users with a connection don't carry the memory for opening one.
             None => {
                 let opening = self.shared.connection(self.user, &mut self.sessions);
                 Box::pin(opening).await?
             }
         };
+        let (stream, life) = idle.begin();
         let message = self.shared.messages.get(self.index as usize);
         let request = self.buffers.unsent(message);
         let received = self.response.exchange(stream, request, step).await;
@@ -306,8 +319,9 @@ impl Link {
         if !is_used {
             self.shared.dialer.speaks(self.response.version());
         }
-        let (idle, came) = received.into_idle();
-        self.idle = idle.filter(|_| self.shared.keeps_alive);
+        let (idle, came) = received.into_idle(life);
+        let idle = idle.filter(|_| self.shared.keeps_alive);
+        self.idle = idle.and_then(|idle| self.shared.unspent(idle));
         Ok(came)
     }
 }

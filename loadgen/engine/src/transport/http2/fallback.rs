@@ -7,7 +7,6 @@ use http::header::HOST;
 use super::hpack::Head;
 use crate::transport::failure::{Failure, Work};
 use crate::transport::http1::{Came, Idle, Response, Unsent};
-use crate::transport::stream::Stream;
 use crate::transport::{Answer, Headers, Keep};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::Step;
@@ -23,15 +22,20 @@ pub(super) struct Fallback {
 }
 
 impl Fallback {
-    /// Creates the connection over `stream`. `keeps_cookies` tells whether users keep the cookies of responses.
-    pub(super) fn new(stream: Stream, keeps_cookies: bool) -> Self {
+    /// Takes an open connection. `keeps_cookies` tells whether users keep the cookies of responses.
+    pub(super) fn new(idle: Idle, keeps_cookies: bool) -> Self {
         let (request, response) = (Vec::new(), Response::new(keeps_cookies));
-        Self { idle: Some(Idle::new(stream, None)), request, response, version: None }
+        Self { idle: Some(idle), request, response, version: None }
     }
 
     /// Whether the connection can carry another request.
     pub(super) fn is_quiet(&mut self) -> bool {
         self.idle.as_mut().is_some_and(Idle::is_open)
+    }
+
+    /// Ends the connection if its life is over. Returns whether it has.
+    pub(super) fn end_spent(&mut self) -> bool {
+        self.idle.take_if(|idle| idle.is_spent()).is_some()
     }
 
     /// Number of body bytes of the last response, even if it was cut short.
@@ -67,11 +71,12 @@ impl Fallback {
             self.response.keep_samples();
         }
         self.response.begin(step);
+        let (stream, life) = idle.begin();
         let unsent = Unsent::new(&self.request);
-        let received = self.response.exchange(idle.into_stream(), unsent, step).await;
+        let received = self.response.exchange(stream, unsent, step).await;
         let is_used = self.version.is_some();
         let received = received.map_err(|it| if is_used { it } else { it.with(Work::Possible) })?;
-        let (idle, came) = received.into_idle();
+        let (idle, came) = received.into_idle(life);
         self.idle = idle;
         let version = self.response.version();
         let first = self.version.replace(version).is_none().then_some(version);

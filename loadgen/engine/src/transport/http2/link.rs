@@ -109,6 +109,7 @@ impl Link {
 
     /// Answers what the server sends on the user's own connection while the user waits, such as PING.
     pub fn tend(&mut self, context: &mut Context<'_>) {
+        self.end_spent();
         if let Way::Own(own) = &mut self.way {
             // A closed connection is dropped, and opened again for the next request.
             if own.as_mut().is_some_and(|open| !open.tend(context)) {
@@ -184,9 +185,14 @@ impl Link {
         if step.expect.stream.is_some() {
             Meter::begin(&mut self.response.meter);
         }
-        if !self.is_connected() {
-            // Boxed, so that users with a connection don't carry the memory for opening one.
-            Box::pin(self.connect()).await?;
+        loop {
+            if !self.is_connected() {
+                // Boxed, so that users with a connection don't carry the memory for opening one.
+                Box::pin(self.connect()).await?;
+            }
+            if self.fallback.is_some() || self.begin()? {
+                break;
+            }
         }
         if self.fallback.is_some() && step.action == Action::Call {
             let message = "the server chose HTTP/1.1, but gRPC needs HTTP/2: the call was not sent";
@@ -196,7 +202,6 @@ impl Link {
             // Boxed, because few servers choose HTTP/1.1.
             return Box::pin(self.fall_back(step)).await.map(Some);
         }
-        self.begin()?;
         let sent = {
             let mut flight = Flight(self);
             poll_fn(|context| flight.poll(step, context)).await
@@ -205,9 +210,12 @@ impl Link {
         if self.is_first() {
             self.shared.dialer.speaks("HTTP/2");
         }
-        if let (false, Way::Own(own)) = (self.shared.keeps_alive, &mut self.way) {
+        if !self.shared.keeps_alive
+            && let Way::Own(own) = &mut self.way
+        {
             *own = None;
         }
+        self.end_spent();
         Ok(None)
     }
 
@@ -224,20 +232,20 @@ impl Link {
         }
     }
 
-    /// Begins the next request.
-    fn begin(&mut self) -> Result<(), Failure> {
+    /// Begins the next request. Returns `false` if another user has begun the last one of the connection's life.
+    fn begin(&mut self) -> Result<bool, Failure> {
         let message = self.shared.messages.get(self.index);
         let head = self.request.head(message, self.index);
         // Kept, because the request may be sent again.
         let body = self.request.body.clone();
         let begun = match &mut self.way {
-            Way::Own(Some(own)) => own.begin(head, body, self.least)?,
+            Way::Own(Some(own)) => Some(own.begin(head, body, self.least)?),
             Way::Shared { client: Some(client), .. } => client.begin(head, body, self.least)?,
             // Unreachable: the user is connected before it sends.
             _ => return Err(Failure::new(ErrorKind::Connect, "no connection")),
         };
-        self.exchange = Some(begun);
-        Ok(())
+        self.exchange = begun;
+        Ok(self.exchange.is_some())
     }
 
     /// Sends the request over HTTP/1.1, which the server has chosen.
@@ -251,6 +259,7 @@ impl Link {
         let body = &self.request.body;
         let (came, first) = fallback.exchange(head, body, step, self.least).await?;
         first.into_iter().for_each(|version| self.shared.dialer.speaks(version));
+        self.end_spent();
         Ok(came)
     }
 
@@ -263,8 +272,21 @@ impl Link {
         }
     }
 
+    /// Ends the user's own connection if its life is over.
+    fn end_spent(&mut self) {
+        let has_ended = match (&mut self.fallback, &mut self.way) {
+            (Some(fallback), _) => fallback.end_spent(),
+            (None, Way::Own(own)) => own.take_if(|own| own.is_spent()).is_some(),
+            (None, Way::Shared { .. }) => false,
+        };
+        if has_ended {
+            self.shared.dialer.renewed();
+        }
+    }
+
     /// Whether the next request has a connection.
     fn is_connected(&mut self) -> bool {
+        self.end_spent();
         if let Some(fallback) = &mut self.fallback {
             return self.shared.keeps_alive && fallback.is_quiet();
         }
@@ -278,23 +300,23 @@ impl Link {
 
     async fn connect(&mut self) -> Result<(), Failure> {
         self.fallback = None;
-        let stream = match &mut self.way {
+        let idle = match &mut self.way {
             Way::Own(own) => match self.shared.own(self.user, &mut self.sessions).await? {
                 Line::Http2(new) => {
                     *own = Some(new);
                     return Ok(());
                 }
-                Line::Http1(stream) => stream,
+                Line::Http1(idle) => idle,
             },
             Way::Shared { slot, client } => match self.shared.client(slot, self.user).await? {
                 Access::Shared(new) => {
                     *client = Some(new);
                     return Ok(());
                 }
-                Access::Http1(stream) => stream,
+                Access::Http1(idle) => idle,
             },
         };
-        self.fallback = Some(Box::new(Fallback::new(stream, self.shared.keeps_cookies)));
+        self.fallback = Some(Box::new(Fallback::new(idle, self.shared.keeps_cookies)));
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ pub use self::session::fuzzing::http2_foreign;
 use super::Failure;
 use super::ahead::Ahead;
 use super::dialer::{Dialer, Sessions};
-use super::stream::Stream;
+use super::http1::Idle;
 use crate::plan::{Number, Plan, Share};
 use loadgen_measure::{Connections, ErrorKind};
 use loadgen_scenario::Reuse;
@@ -62,7 +62,7 @@ type OfUser = (Line, Sessions);
 /// A user's own connection, in the version of HTTP that the server has chosen.
 enum Line {
     Http2(Box<Own>),
-    Http1(Stream),
+    Http1(Idle),
 }
 
 impl Http2 {
@@ -78,7 +78,7 @@ impl Http2 {
         let messages = messages.collect::<Result<_, _>>()?;
         let pool = plan.share.connections(http.sharing, plan.scenario.load.users)?;
         let pool = pool.map(|connections| Pool::new(connections, http.sharing.streams));
-        let keeps_alive = http.connection == Reuse::KeepAlive;
+        let keeps_alive = http.connection != Reuse::PerRequest;
         let (share, opened, resends) = (plan.share, Ahead::default(), http.resends);
         let keeps_cookies = http.cookies;
         Ok(Self { dialer, keeps_alive, resends, keeps_cookies, share, messages, pool, opened })
@@ -119,8 +119,8 @@ impl Http2 {
             }
             match self.client(&slot, user).await {
                 Ok(Access::Shared(_)) => {}
-                Ok(Access::Http1(stream)) => {
-                    let line = (Line::Http1(stream), Sessions::default());
+                Ok(Access::Http1(idle)) => {
+                    let line = (Line::Http1(idle), Sessions::default());
                     self.opened.insert(user.local, line);
                     return self.open_own(users).await;
                 }
@@ -135,10 +135,12 @@ impl Http2 {
             // Unreachable: a slot is that of a pool.
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
-        if let Some((Line::Http1(mut stream), _)) = self.opened.take(user.local)
-            && stream.is_quiet()
-        {
-            return Ok(Access::Http1(stream));
+        if let Some((Line::Http1(mut idle), _)) = self.opened.take(user.local) {
+            if idle.is_spent() {
+                self.dialer.renewed();
+            } else if idle.is_open() {
+                return Ok(Access::Http1(idle));
+            }
         }
         slot.client(pool, &self.dialer, self.share.number(slot.number).global).await
     }
@@ -147,7 +149,9 @@ impl Http2 {
     async fn own(&self, user: Number, sessions: &mut Sessions) -> Result<Line, Failure> {
         if let Some((mut line, of_user)) = self.opened.take(user.local) {
             *sessions = of_user;
-            if line.is_quiet() {
+            if line.is_spent() {
+                self.dialer.renewed();
+            } else if line.is_open() {
                 return Ok(line);
             }
         }
@@ -167,15 +171,23 @@ impl Line {
     async fn open(dialer: &Dialer, user: u32, sessions: &mut Sessions) -> Result<Self, Failure> {
         let stream = dialer.connect(user, false, sessions).await?;
         Ok(match stream.refuses_http2() {
-            true => Self::Http1(stream),
-            false => Self::Http2(Box::new(Own::new(stream))),
+            true => Self::Http1(Idle::new(stream, dialer.life())),
+            false => Self::Http2(Box::new(Own::new(stream, dialer.life()))),
         })
     }
 
-    fn is_quiet(&mut self) -> bool {
+    /// Whether loadgen itself ends the connection, because its life is over.
+    fn is_spent(&self) -> bool {
+        match self {
+            Self::Http2(own) => own.is_spent(),
+            Self::Http1(idle) => idle.is_spent(),
+        }
+    }
+
+    fn is_open(&mut self) -> bool {
         match self {
             Self::Http2(own) => own.is_quiet(),
-            Self::Http1(stream) => stream.is_quiet(),
+            Self::Http1(idle) => idle.is_open(),
         }
     }
 }

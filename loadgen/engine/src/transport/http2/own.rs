@@ -8,6 +8,7 @@ use super::exchange::{Exchange, Response};
 use super::hpack::Head;
 use super::session::{Piece, Session, Sink, Token};
 use super::wire::{Guarded, Wire};
+use crate::transport::lifetime::Life;
 use crate::transport::stream::Stream;
 use crate::transport::{Failure, Keep};
 use loadgen_scenario::Step;
@@ -23,8 +24,9 @@ pub(super) struct Own {
 }
 
 impl Own {
-    pub(super) fn new(stream: Stream) -> Self {
-        let (wire, session) = (Wire::new(stream), Session::new());
+    /// Begins a connection over `stream`, with a limit on its life if there is one.
+    pub(super) fn new(stream: Stream, life: Option<Life>) -> Self {
+        let (wire, session) = (Wire::new(stream), Session::new(life));
         let mut own = Self { wire, session, is_fresh: false, has_answered: false };
         // Sends the settings. A closed connection is found before the first request.
         let _ = own.drive();
@@ -53,6 +55,11 @@ impl Own {
     /// again at a connection that has just been read to the end.
     pub(super) fn is_quiet(&mut self) -> bool {
         (self.is_fresh || self.drive().is_pending()) && self.session.is_open()
+    }
+
+    /// Whether loadgen itself ends the connection, because its life is over.
+    pub(super) fn is_spent(&self) -> bool {
+        self.session.is_spent()
     }
 
     /// Begins a request.

@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::shared::{Client, Driver, Shared};
 use crate::transport::Failure;
 use crate::transport::dialer::{Dialer, Sessions};
-use crate::transport::stream::Stream;
+use crate::transport::http1::Idle;
 
 /// The connections of a process.
 pub(super) struct Pool {
@@ -41,7 +41,7 @@ struct State {
 pub(super) enum Access {
     Shared(Client),
     /// The server has chosen HTTP/1.1, where each user has a connection.
-    Http1(Stream),
+    Http1(Idle),
 }
 
 impl Pool {
@@ -88,15 +88,20 @@ impl Slot {
         if let Some(connection) = state.connection.as_ref().filter(|it| it.is_open()) {
             return Ok(Access::Shared(Client::new(connection.clone())));
         }
+        if state.connection.take().is_some_and(|last| last.is_spent()) {
+            dialer.renewed();
+        }
         // Another user's attempt was under way when this user came, and has failed since.
         match state.failure.take() {
             Some(failure) if has_waited => return Err(state.failure.insert(failure).clone()),
             _ => {}
         }
         match dialer.connect(user, false, &mut state.sessions).await {
-            Ok(stream) if stream.refuses_http2() => Ok(Access::Http1(stream)),
+            Ok(stream) if stream.refuses_http2() => {
+                Ok(Access::Http1(Idle::new(stream, dialer.life())))
+            }
             Ok(stream) => {
-                let (connection, driver) = Shared::new(stream);
+                let (connection, driver) = Shared::new(stream, dialer.life());
                 pool.drive(driver);
                 Ok(Access::Shared(Client::new(state.connection.insert(connection).clone())))
             }

@@ -15,6 +15,7 @@ use super::hpack::Head;
 use super::session::{Piece, Session, Sink, Token};
 use super::wire::{Guarded, Wire};
 use crate::transport::fields::Fields;
+use crate::transport::lifetime::Life;
 use crate::transport::stream::Stream;
 use crate::transport::{Failure, Keep};
 use loadgen_scenario::Step;
@@ -75,9 +76,9 @@ pub(super) struct Driver {
 }
 
 impl Shared {
-    /// Returns the connection over `stream`, and the task that drives it.
-    pub(super) fn new(stream: Stream) -> (Arc<Self>, Driver) {
-        let (session, inboxes) = (Session::new(), Inboxes::default());
+    /// Returns the connection over `stream`, with a limit on its life if there is one, and the task that drives it.
+    pub(super) fn new(stream: Stream, life: Option<Life>) -> (Arc<Self>, Driver) {
+        let (session, inboxes) = (Session::new(life), Inboxes::default());
         let state = Mutex::new(State { session, inboxes, driver: None });
         let shared = Arc::new(Self { state, has_answered: AtomicBool::new(false) });
         let driver = Driver { wire: Wire::new(stream), shared: shared.clone(), has_yielded: false };
@@ -91,6 +92,17 @@ impl Shared {
     /// Whether another request may begin.
     pub(super) fn is_open(&self) -> bool {
         self.state().session.is_open()
+    }
+
+    /// Whether loadgen itself ends the connection, because its life is over. If so, the connection closes when the
+    /// requests in flight have ended.
+    pub(super) fn is_spent(&self) -> bool {
+        let state = self.state();
+        let is_spent = state.session.is_spent();
+        if is_spent {
+            state.wake_driver();
+        }
+        is_spent
     }
 }
 
@@ -114,18 +126,22 @@ impl Client {
         self.shared.has_answered.load(Ordering::Relaxed)
     }
 
-    /// Begins a request, which the task of the connection sends.
+    /// Begins a request, which the task of the connection sends. Returns `None` if another user has begun the last
+    /// request of the connection's life.
     pub(super) fn begin(
         &mut self,
         head: Head<'_>,
         body: Bytes,
         least: Keep,
-    ) -> Result<Exchange, Failure> {
+    ) -> Result<Option<Exchange>, Failure> {
         let mut state = self.shared.state();
+        if state.session.has_had_last() {
+            return Ok(None);
+        }
         let token = state.session.begin(head, body)?;
         state.inboxes.begin(token);
         state.wake_driver();
-        Ok(Exchange::new(token, least))
+        Ok(Some(Exchange::new(token, least)))
     }
 
     /// Reads as much of the response to `step` as has come.

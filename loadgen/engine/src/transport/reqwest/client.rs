@@ -86,7 +86,7 @@ impl Clients {
             // Leaves the closing of connections to the server, as `http1` does.
             .pool_idle_timeout(None)
             .pool_max_idle_per_host(match http.connection {
-                Reuse::KeepAlive => usize::MAX,
+                Reuse::KeepAlive | Reuse::Until(_) => usize::MAX,
                 Reuse::PerRequest => 0,
             })
             .cookie_store(http.cookies)

@@ -16,12 +16,13 @@ use crate::{Scenario, parse, parse_duration};
 const STEP_OF_A_FLOW: &str = "/properties/flow/items/properties/step/items";
 
 /// Files of which each has a table, by its name; `?` stands for one of the table's keys and its value.
-const FILES: [(&str, &str); 18] = [
+const FILES: [(&str, &str); 19] = [
     ("a scenario", "?"),
     ("[load]", "[load]\n?"),
     ("a stage", "load = { stages = [{ ? }] }"),
     ("a stage", "load = { model = 'open', stages = [{ ? }] }"),
     ("[http]", "[http]\n?"),
+    ("`connection`", "http = { connection = { ? } }"),
     ("[http.tls]", "[http.tls]\n?"),
     ("a [[step]]", "[[step]]\n?"),
     ("[grpc]", "[grpc]\n?"),

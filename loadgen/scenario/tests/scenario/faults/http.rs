@@ -26,6 +26,11 @@ faults! {
         http_table("version = \"2\"\nconnections = 10\nstreams = 1\ntransport = \"reqwest\"");
     shared_connections_per_request:
         http_table("version = \"2\"\nconnections = 10\nconnection = \"per-request\"");
+    no_limit_of_a_connection: http_table("connection = {}");
+    faulty_limits_of_a_connection: http_table("connection = { requests = 0, age = \"0s\", users = 1 }");
+    another_word_for_a_connection: http_table("connection = \"keepalive\"");
+    a_limit_of_a_connection_of_reqwest:
+        http_table("connection = { requests = 10 }\ntransport = \"reqwest\"");
     no_shared_connection: http_table("version = \"2\"\nconnections = 0\nstreams = \"two\"");
     fewer_streams_than_users: message(
         "[http]\nversion = \"2\"\nconnections = 2\nstreams = 10\n[load]\nusers = 21\n[[step]]\nget = \"/\"\n"

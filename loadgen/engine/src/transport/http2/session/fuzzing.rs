@@ -103,7 +103,7 @@ pub(super) fn begin(
 pub fn http2_foreign(data: &[u8]) {
     let Some(([says, first, size], frames)) = data.split_first_chunk() else { return };
     let read = |pieces: &mut dyn Iterator<Item = &[u8]>| {
-        let mut session = Session::new();
+        let mut session = Session::new(None);
         session.take_output(&mut Vec::new());
         let mut sink = Later { all: All::default(), unread: Vec::new() };
         if says & 8 != 0 {

@@ -23,6 +23,7 @@ use super::frame::{self, FIRST_WINDOW, LONGEST_PAYLOAD, flag, kind, setting};
 use super::hpack::{Decoder, Encoder, Head};
 use crate::transport::failure::{Failure, Work};
 use crate::transport::fields::Fields;
+use crate::transport::lifetime::Life;
 use loadgen_measure::ErrorKind;
 
 /// Number of body bytes that a server may send before it hears that they have come, in total; and for each
@@ -90,6 +91,8 @@ pub(super) struct Session {
     receive_window: ReceiveWindow,
     /// Number of requests that were begun.
     requests: Token,
+    /// What is left of the connection's life; `None` for no limit.
+    life: Option<Life>,
     /// Why no further request may begin, though the last ones may end; `None` if one may.
     going_away: Option<Failure>,
     /// Why the connection has ended; `None` if it has not.
@@ -97,8 +100,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Creates a session that has the client's preface to send.
-    pub(super) fn new() -> Self {
+    /// Creates a session that has the client's preface to send, with a limit on its life if there is one.
+    pub(super) fn new(life: Option<Life>) -> Self {
         let mut out = frame::PREFACE.to_vec();
         let settings = [
             (setting::ENABLE_PUSH, 0),
@@ -122,6 +125,7 @@ impl Session {
             send_window: FIRST_WINDOW.into(),
             receive_window: ReceiveWindow::new(CONNECTION_WINDOW),
             requests: 0,
+            life,
             going_away: None,
             over: None,
         }
@@ -130,12 +134,27 @@ impl Session {
     /// Whether another request may begin: the server has neither closed the connection nor sent GOAWAY,
     /// and stream numbers are left.
     pub(super) fn is_open(&self) -> bool {
-        self.over.is_none() && self.going_away.is_none() && self.requests < MOST_REQUESTS
+        self.over.is_none()
+            && self.going_away.is_none()
+            && self.requests < MOST_REQUESTS
+            && !self.is_spent()
+    }
+
+    /// Whether loadgen itself begins no further request, because the life of the connection is over.
+    pub(super) fn is_spent(&self) -> bool {
+        self.life.is_some_and(|life| life.is_spent())
+    }
+
+    /// Whether the last request has begun. A life that is over at once has one request nevertheless: otherwise no
+    /// request would ever begin.
+    pub(super) fn has_had_last(&self) -> bool {
+        self.requests > 0 && self.is_spent()
     }
 
     /// Whether nothing more can come for any request, now or later.
     pub(super) fn is_over(&self) -> bool {
-        self.over.is_some() || (self.going_away.is_some() && self.streams.is_empty())
+        let is_ending = self.going_away.is_some() || self.has_had_last();
+        self.over.is_some() || (is_ending && self.streams.is_empty())
     }
 
     /// Begins a request, which waits while the server allows no further stream.
@@ -143,6 +162,7 @@ impl Session {
         if let Some(failure) = self.over.as_ref().or(self.going_away.as_ref()) {
             return Err(failure.clone().with(Work::None));
         }
+        self.life.iter_mut().for_each(Life::spend);
         let token = self.requests;
         self.requests += 1;
         if self.streams.waiting.is_empty() && self.streams.open.len() < self.most_streams {

@@ -94,13 +94,13 @@ fn only_settings_may_come_first() {
         (b"\0\0\0\x04\x01\0\0\0\0", "the first frame has no settings"),
     ] {
         for size in [1, first.len()] {
-            let mut peer = Peer { session: Session::new(), all: All::default() };
+            let mut peer = Peer { session: Session::new(None), all: All::default() };
             peer.begin("GET", b"");
             first.chunks(size).for_each(|part| peer.session.feed(part, &mut peer.all));
             assert!(peer.failed(0).contains(said), "{}", peer.failed(0));
         }
     }
-    let mut peer = Peer { session: Session::new(), all: All::default() };
+    let mut peer = Peer { session: Session::new(None), all: All::default() };
     peer.begin("GET", b"");
     peer.session.closed(&mut peer.all);
     assert_eq!(peer.failed(0), "the server closed the connection without a word of HTTP/2");

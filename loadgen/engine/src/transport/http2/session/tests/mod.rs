@@ -25,7 +25,7 @@ struct Peer {
 impl Peer {
     /// Returns a session whose server has sent these settings.
     fn new(settings: &[(u16, u32)]) -> Self {
-        let mut peer = Self { session: Session::new(), all: All::default() };
+        let mut peer = Self { session: Session::new(None), all: All::default() };
         let sent = peer.sent();
         assert_eq!(sent.iter().map(|(head, _)| head.kind).collect::<Vec<_>>(), [4, 8]);
         let payload: Vec<_> = settings

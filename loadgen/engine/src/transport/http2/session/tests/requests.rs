@@ -49,7 +49,7 @@ fn a_request_waits_while_the_server_allows_no_further_stream() {
 
 #[test]
 fn only_the_server_limits_the_streams() {
-    let mut peer = Peer { session: Session::new(), all: All::default() };
+    let mut peer = Peer { session: Session::new(None), all: All::default() };
     (0..150).for_each(|_| assert!(peer.begin("GET", b"") < 150));
     let headers =
         |peer: &mut Peer| peer.kinds().iter().filter(|(kind, _)| *kind == kind::HEADERS).count();
