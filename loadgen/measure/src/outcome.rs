@@ -47,6 +47,8 @@ pub struct StreamTimes<'a> {
     pub gaps_us: &'a [u32],
     /// Number of events that came with the same read as the event before.
     pub together: u64,
+    /// Whether loadgen ended the stream before the server did.
+    pub closed: bool,
 }
 
 /// Category in which a request is counted: each request has exactly one.

@@ -17,6 +17,9 @@ pub struct StreamCounts {
     pub gaps: Latencies,
     /// Number of events.
     pub events: u64,
+    /// Number of streams that loadgen ended, because the step says so.
+    #[serde(default)]
+    pub closed: u64,
 }
 
 impl StreamCounts {
@@ -24,6 +27,7 @@ impl StreamCounts {
     pub(super) fn record(&mut self, outcome: &Outcome<'_>) {
         let Some(times) = outcome.stream else { return };
         self.events = self.events.saturating_add(times.events);
+        self.closed = self.closed.saturating_add(u64::from(times.closed));
         if let Some(first) = times.first {
             self.first_event.record(first.saturating_duration_since(outcome.planned));
         }
@@ -40,5 +44,6 @@ impl StreamCounts {
         self.first_event.merge(&other.first_event);
         self.gaps.merge(&other.gaps);
         self.events = self.events.saturating_add(other.events);
+        self.closed = self.closed.saturating_add(other.closed);
     }
 }

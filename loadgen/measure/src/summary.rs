@@ -74,6 +74,9 @@ pub struct Summary {
 pub struct StreamSummary {
     /// Events, without end markers.
     pub events: u64,
+    /// Streams that loadgen ended at an event, because of `close` in `expect.stream`.
+    #[serde(default)]
+    pub closed: u64,
     /// Events per second.
     pub events_per_s: f64,
     /// Time from the planned send to the first event of a stream.
@@ -168,6 +171,7 @@ impl StreamSummary {
         let seconds = window.as_secs_f64();
         Self {
             events: counts.events,
+            closed: counts.closed,
             events_per_s: if seconds > 0.0 { counts.events as f64 / seconds } else { 0.0 },
             first_event_us: LatencySummary::from(&counts.first_event),
             gap_us: LatencySummary::from(&counts.gaps),

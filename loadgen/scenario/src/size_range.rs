@@ -45,6 +45,12 @@ impl SizeRange {
         Some(Self { least, most, text: format!("{sign} {number}") })
     }
 
+    /// Returns the size if the range has only one; `None` if it has several.
+    #[must_use]
+    pub fn exact(&self) -> Option<u64> {
+        (self.least == self.most).then_some(self.most)
+    }
+
     /// Returns whether the size of `value` is in the range. A number, a boolean and `null` have no
     /// size.
     #[must_use]

@@ -17,12 +17,23 @@ pub struct ExpectedStream {
     pub events: SizeRange,
     /// Marker that ends the events; `None` for a stream that ends with its body.
     pub end: Option<EndMarker>,
+    /// Whether loadgen ends the request at the end marker or, without one, at the last of `events`.
+    #[serde(default)]
+    pub closes: bool,
+}
+
+impl ExpectedStream {
+    /// Returns the number of events at which loadgen ends the request; `None` if no number ends it.
+    #[must_use]
+    pub fn last_event(&self) -> Option<u64> {
+        self.events.exact().filter(|_| self.closes && self.end.is_none())
+    }
 }
 
 /// The default: at least one event, up to the end of the body.
 impl Default for ExpectedStream {
     fn default() -> Self {
-        Self { format: None, events: SizeRange::least(1), end: None }
+        Self { format: None, events: SizeRange::least(1), end: None, closes: false }
     }
 }
 
@@ -106,7 +117,8 @@ mod tests {
     fn a_stream_is_shown_with_its_end() {
         assert_eq!(ExpectedStream::default().to_string(), "a stream of >= 1 event");
         let end = Some(EndMarker::Equal("[DONE]".to_owned()));
-        let twenty = ExpectedStream { events: SizeRange::only(20), end, format: None };
+        let twenty =
+            ExpectedStream { events: SizeRange::only(20), end, ..ExpectedStream::default() };
         assert_eq!(twenty.to_string(), "a stream of 20 events, then \"[DONE]\"");
     }
 

@@ -21,6 +21,7 @@ mod control;
 mod disturbed;
 mod document;
 mod duet;
+mod endless;
 mod environment;
 mod experiment;
 mod fail_fast;

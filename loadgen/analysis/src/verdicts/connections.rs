@@ -35,6 +35,11 @@ fn more_than_needed(
         // Iterations open WebSockets as often as they are told to.
         return None;
     }
+    let closes = |step: &Step| step.expect.stream.as_ref().is_some_and(|stream| stream.closes);
+    if scenario.steps.iter().any(closes) {
+        // loadgen ends streams with their connections.
+        return None;
+    }
     let sharing = scenario.http.sharing;
     let of_user = u64::from(scenario.uses_http()) + u64::from(scenario.uses_websocket());
     let most_users = |round: &RoundRecord| {

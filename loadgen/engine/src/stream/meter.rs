@@ -26,6 +26,8 @@ pub struct Meter {
     /// Number of events that came with the same read as the event before. They need no memory: an
     /// endless stream may have millions.
     together: u64,
+    /// Whether loadgen ended the stream before the server did.
+    closed: bool,
 }
 
 /// Result of reading a stream.
@@ -33,7 +35,7 @@ pub struct Meter {
 pub struct Streamed {
     /// Number of events before the end marker.
     events: u64,
-    /// Whether the end marker came.
+    /// Whether the end marker came, or the event at which loadgen ends the stream.
     has_ended: bool,
     /// Format as which the body was read, if it follows from the media type.
     assumed: Option<StreamFormat>,
@@ -57,6 +59,7 @@ impl Meter {
         meter.came = Streamed::default();
         (meter.first, meter.last, meter.read) = (None, None, None);
         meter.together = 0;
+        meter.closed = false;
         meter.gaps_us.clear();
         meter.gaps_us.shrink_to(RETAINED);
         meter
@@ -81,6 +84,16 @@ impl Meter {
         });
     }
 
+    /// Whether loadgen ends the stream here, although the response goes on.
+    pub fn is_at_close(&self, stream: &ExpectedStream) -> bool {
+        stream.closes && self.came.has_ended
+    }
+
+    /// Notes that loadgen ends the stream before the server does.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
     /// Reads the end of the body, which ends its last line at the time of the last read. Returns the
     /// result.
     pub fn end(&mut self, stream: &ExpectedStream) -> Streamed {
@@ -95,8 +108,13 @@ impl Meter {
 
     /// Returns the times of the events so far.
     pub fn times(&self) -> StreamTimes<'_> {
-        let events = self.came.events;
-        StreamTimes { events, first: self.first, gaps_us: &self.gaps_us, together: self.together }
+        StreamTimes {
+            events: self.came.events,
+            first: self.first,
+            gaps_us: &self.gaps_us,
+            together: self.together,
+            closed: self.closed,
+        }
     }
 
     fn open<'a>(&mut self, stream: &ExpectedStream, header: impl Fn(&str) -> Option<&'a [u8]>) {
@@ -139,6 +157,7 @@ impl Meter {
                 return;
             }
             came.events += 1;
+            came.has_ended = stream.last_event() == Some(came.events);
             first.get_or_insert(at);
             if let Some(before) = last.replace(at) {
                 if before == at {

@@ -1,10 +1,11 @@
 //! `stream`: the events that an expected body has.
 
+use serde_json::json;
 use toml::de::DeValue;
 
 use super::condition::{PART, PATTERN, read_size, size_schema};
 use super::keys::schema::{self, Schema};
-use super::keys::{Choice, Custom, Key, Keys, custom, key};
+use super::keys::{Boolean, Choice, Custom, Defaulted, Key, Keys, custom, key};
 use super::reader::{Faults, Value};
 use super::regex;
 use crate::error::Fault;
@@ -16,7 +17,7 @@ const FORMATS: [(&str, StreamFormat); 2] =
 
 keys! {
     /// the events of a stream
-    pub(super) const KEYS: Keys = table("`stream`");
+    pub(super) const KEYS: Keys = table("`stream`").with(rules);
 
     /// form of the events: server-sent events ([WHATWG
     /// HTML](https://html.spec.whatwg.org/multipage/server-sent-events.html)), or one event in each line that
@@ -29,6 +30,17 @@ keys! {
         .otherwise("`\">= 1\"`");
     /// end marker: data of the event that ends the stream, whole or in part
     const END: Key<Custom> = key("end", custom("string, or `{ regex = '…' }`", end_schema));
+    /// whether loadgen ends the request, as a success, [at the end marker](#streams-without-an-end) or, without one, at
+    /// the last of `events`
+    const CLOSE: Defaulted<Boolean> = key("close", Boolean).or("false");
+}
+
+/// Says what tells the end of a stream that loadgen closes.
+fn rules(table: Schema) -> Schema {
+    let closes = json!({ "properties": { "close": { "const": true } }, "required": ["close"] });
+    let counted = json!({ "required": ["events"], "properties": { "events": { "type": "integer", "minimum": 1 } } });
+    let told = json!({ "anyOf": [{ "required": ["end"] }, counted] });
+    table.with("if", closes).with("then", told)
 }
 
 fn end_schema() -> Schema {
@@ -42,7 +54,7 @@ pub(super) fn schema() -> Schema {
     schema::one_of([any, KEYS.schema()])
 }
 
-const STREAM: &str = "true, or a table with `format`, `events` and `end`";
+const STREAM: &str = "true, or a table with `format`, `events`, `end` and `close`";
 
 /// Reads the value of `stream`, of a step with this method.
 pub(super) fn read(
@@ -65,9 +77,19 @@ pub(super) fn read(
             let format = FORMAT.read(&mut table, faults).flatten();
             let events = EVENTS.take(&mut table).and_then(|value| read_size(&value, faults));
             let end = END.take(&mut table).and_then(|value| read_end(&value, faults));
+            let close = CLOSE.take(&mut table);
             table.finish(faults);
             let events = events.unwrap_or_else(|| ExpectedStream::default().events);
-            Some(ExpectedStream { format, events, end })
+            let closes = close.as_ref().and_then(|value| CLOSE.value(value, faults));
+            let stream = ExpectedStream { format, events, end, closes: closes.unwrap_or_default() };
+            if let Some(value) = close.filter(|_| stream.closes && stream.end.is_none())
+                && stream.last_event().is_none_or(|last| last == 0)
+            {
+                let message = "`close` does not know at which event";
+                let help = "add `end`, the data of the last event, or `events`, their number";
+                return value.fault(message, "never", help, faults);
+            }
+            Some(stream)
         }
         _ => value.wrong_type(STREAM, faults),
     }

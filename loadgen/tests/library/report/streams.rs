@@ -15,6 +15,7 @@ fn times(p50: u64) -> LatencySummary {
 /// Returns results with streams, whose first byte comes long before the last event.
 fn streamed(name: &str, rate_per_s: f64) -> Summary {
     let stream = StreamSummary {
+        closed: 0,
         events: 1_234_560,
         events_per_s: 20.0 * rate_per_s,
         first_event_us: times(60_000),

@@ -121,3 +121,60 @@ async fn each_event_has_the_time_of_its_own_read() {
         assert!(gaps.max().unwrap() >= us - 5_000, "{transport}: {gaps:?}");
     }
 }
+
+/// A stream without an end, with an event each 2 ms.
+fn endless() -> Server {
+    Server::start(|peer, _| {
+        peer.send(format!("{SSE}{CHUNKED}"))?;
+        for number in 1.. {
+            let event = format!("data: {number}\n\n");
+            peer.send(format!("{:x}\r\n{event}\r\n", event.len()))?;
+            sleep(Duration::from_millis(2));
+        }
+        Ok(Then::Close)
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_without_an_end_is_ended_at_an_event() {
+    for (stream, events) in [
+        ("events = 5, close = true", 5),
+        ("events = \">= 2\", end = \"4\", close = true", 3),
+        ("end = { regex = '^2$' }, close = true", 1),
+    ] {
+        let step = format!("get = \"/\"\ntimeout = \"10s\"\nexpect.stream = {{ {stream} }}");
+        let case = || both(endless).times(3).step(&step);
+        case().gives(answered(3).over(3)).await;
+        for transport in TRANSPORTS {
+            let server = endless();
+            let counts = case().counts(transport, &format!("http://{}", server.address)).await;
+            let came = counts.stream.as_deref().unwrap();
+            assert_eq!((came.events, came.closed), (3 * events, 3), "{transport}, {stream}");
+        }
+    }
+    // The marker came too early.
+    let step = "get = \"/\"\nexpect.stream = { events = 5, end = \"3\", close = true }";
+    both(endless).step(step).gives(failed(ErrorKind::Stream, 1)).await;
+    let step = "get = \"/\"\ntimeout = \"300ms\"\nexpect.stream = { end = \"x\", close = true }";
+    both(endless).step(step).gives(failed(ErrorKind::Timeout, 1)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_the_server_ends_first_keeps_its_connection() {
+    for stream in ["events = 3, close = true", "end = \"[DONE]\", close = true"] {
+        let step = format!("get = \"/\"\nexpect.stream = {{ {stream} }}");
+        let case = || both(|| Server::always(three(), || Then::Next)).times(4).step(&step);
+        if stream.contains("end") {
+            case().gives(answered(4).over(1)).await;
+        }
+        let server = Server::always(three(), || Then::Next);
+        let counts = case().counts("http1", &format!("http://{}", server.address)).await;
+        assert_eq!(counts.answered.len(), 4, "{:?}", counts.examples);
+        assert_eq!(counts.stream.as_deref().unwrap().events, 12);
+    }
+    let step = "get = \"/\"\nexpect.stream = { events = 4, close = true }";
+    both(|| Server::always(chunks(SSE, &["data: 1\n\n"]), || Then::Next))
+        .step(step)
+        .gives(failed(ErrorKind::Stream, 1))
+        .await;
+}

@@ -120,6 +120,7 @@ fn whole_round() -> Vec<Report> {
             first_event: latencies(0..39),
             gaps: latencies(1..9),
             events: 200,
+            closed: 3,
         })),
         ..Counts::default()
     };

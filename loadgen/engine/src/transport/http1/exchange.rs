@@ -219,11 +219,25 @@ impl Exchange<'_, '_> {
                     .unwrap_or_else(|| Failure::new(ErrorKind::Reset, e.to_string()))),
             };
             match progress {
+                Ok(Progress::Partial) if self.is_at_close() => {
+                    let whole = Progress::Whole { body: None, keep_alive: false };
+                    return Poll::Ready(Ok((scratch, whole)));
+                }
                 Ok(Progress::Partial) => self.first_byte.note(self.reader),
                 Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
                 Err(failure) => return Poll::Ready(Err(self.judged(failure))),
             }
         }
+    }
+
+    /// Whether loadgen ends the stream here, although the response goes on. If so, notes it.
+    fn is_at_close(&mut self) -> bool {
+        let Some((stream, meter)) = &mut self.events else { return false };
+        let is_there = meter.is_at_close(stream);
+        if is_there {
+            meter.close();
+        }
+        is_there
     }
 
     /// Adds what is known of the server's work for the request.

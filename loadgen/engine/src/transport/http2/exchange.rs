@@ -37,6 +37,8 @@ pub(super) struct Exchange {
     keep: Keep,
     /// How the response ended; `None` before its end.
     end: Option<Result<(), Failure>>,
+    /// Whether loadgen ends the stream of events here, although the response goes on.
+    closes: bool,
 }
 
 impl Response {
@@ -47,22 +49,25 @@ impl Response {
         self.trailers.clear();
     }
 
-    /// Reads the events of the stream, if `step` expects one, from the next bytes of the body.
-    fn read_events(&mut self, step: &Step, bytes: &[u8]) {
+    /// Reads the events of the stream, if `step` expects one, from the next bytes of the body. Returns whether loadgen
+    /// ends the stream here.
+    fn read_events(&mut self, step: &Step, bytes: &[u8]) -> bool {
         if let (Some(expected), Some(status), Some(meter)) =
             (&step.expect.stream, self.status, &mut self.meter)
             && is_expected(step, status)
         {
             let headers = Headers::Fields(&self.fields);
             meter.read(expected, |name| headers.first(name), Instant::now(), bytes);
+            return meter.is_at_close(expected);
         }
+        false
     }
 }
 
 impl Exchange {
     /// Awaits the response to a request. Keeps at least `least` of its body.
     pub(super) fn new(token: Token, least: Keep) -> Self {
-        Self { token, keep: least, end: None }
+        Self { token, keep: least, end: None, closes: false }
     }
 
     /// Takes the next piece of the response to `step`.
@@ -74,7 +79,8 @@ impl Exchange {
                 mem::swap(&mut response.fields, fields);
             }
             Piece::Data(bytes) => {
-                response.read_events(step, bytes);
+                // What comes with the last event is a part of the response.
+                self.closes |= response.read_events(step, bytes);
                 response.received += bytes.len() as u64;
                 match self.keep.room(response.kept.len(), bytes.len()) {
                     Ok(room) => response.kept.extend_from_slice(&bytes[..room]),
@@ -82,14 +88,26 @@ impl Exchange {
                 }
             }
             Piece::Trailers(fields) => mem::swap(&mut response.trailers, fields),
-            Piece::End(how) => drop(self.end.get_or_insert(how)),
+            Piece::End(how) => {
+                self.closes = false;
+                self.end.get_or_insert(how);
+            }
         }
+    }
+
+    /// Whether loadgen has ended the stream before the server.
+    pub(super) fn closes(&self) -> bool {
+        self.closes
     }
 
     /// Tells how the response ended. Notes the time if only its beginning has come.
     pub(super) fn poll(&mut self, response: &mut Response) -> Poll<Result<(), Failure>> {
         if let Some(end) = self.end.take() {
             return Poll::Ready(end);
+        }
+        if self.closes {
+            response.meter.iter_mut().for_each(|meter| meter.close());
+            return Poll::Ready(Ok(()));
         }
         if response.status.is_some() {
             response.first_byte.get_or_insert_with(Instant::now);

@@ -337,7 +337,10 @@ impl Flight<'_> {
             }
             _ => Poll::Pending,
         };
-        if let Poll::Ready(Ok(())) = polled {
+        // A stream that loadgen ends is reset when the exchange is dropped.
+        if let Poll::Ready(Ok(())) = polled
+            && !flying.closes()
+        {
             *exchange = None;
         }
         polled

@@ -220,6 +220,10 @@ impl Link {
             }
             let room = keep.room(self.kept.len(), chunk.len())?;
             self.kept.extend_from_slice(&chunk[..room]);
+            if let Some((_, meter)) = stream.as_mut().filter(|(it, meter)| meter.is_at_close(it)) {
+                meter.close();
+                break;
+            }
         }
         let form = form(Headers::Map(response.headers()), keep);
         self.headers = mem::take(response.headers_mut());

@@ -100,6 +100,10 @@ fn writing_a_default_changes_nothing() {
         ),
         ("/properties/step/items/properties/body", "[step.body]\njson = 1\n"),
         (
+            "/properties/step/items/properties/expect/properties/stream/oneOf/1",
+            "[step.expect.stream]\nevents = 1\n",
+        ),
+        (
             "/properties/step/items/properties/send",
             "[[step]]\nwebsocket = '/'\n[[step]]\n[step.send]\ntext = 'a'\n",
         ),

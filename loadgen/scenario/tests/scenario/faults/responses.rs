@@ -24,5 +24,9 @@ expect.within = "40s""#);
         "get = \"/\"\nexpect.stream = { format = \"sse\", events = \"many\", end = \"\", idle = 1 }"
     );
     stream_with_an_invalid_end: step("get = \"/\"\nexpect.stream = { end = { regex = '(' } }");
+    stream_that_closes_at_no_event:
+        step("get = \"/\"\nexpect.stream = { events = \">= 3\", close = true }");
+    stream_that_closes_before_an_event:
+        step("get = \"/\"\nexpect.stream = { events = 0, close = true }");
     stream_with_an_empty_end: step("get = \"/\"\nexpect.stream = { end = {} }");
 }

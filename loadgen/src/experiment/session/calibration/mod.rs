@@ -136,7 +136,11 @@ fn again(step: &Step, answer: &TrialAnswer) -> NullAnswer {
         let name = name.to_ascii_lowercase();
         !OF_THE_CONNECTION.contains(&name.as_str()) && step.headers_read().any(|it| it == name)
     };
-    let headers = headers.into_iter().filter(is_read).collect();
+    let mut headers: Vec<_> = headers.into_iter().filter(is_read).collect();
+    if step.expect.stream.as_ref().is_some_and(|stream| stream.closes) {
+        // The stream costs a connection there, too.
+        headers.push(("connection".to_owned(), b"close".to_vec()));
+    }
     NullAnswer { status, headers, length: bytes, body }
 }
 

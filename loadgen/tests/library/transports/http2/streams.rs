@@ -50,3 +50,30 @@ async fn a_stream_that_ends_early_is_an_error_of_its_own_kind() {
     let came = run(&server.url(), "version = \"2\"", "users = 1, iterations = 2", STREAM).await;
     assert_eq!((came.answered(), came.errors()), (0, vec![(ErrorKind::Stream, 2)]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_without_an_end_is_cancelled_at_an_event() {
+    const CANCEL: u32 = 8;
+    for http in ["version = \"2\"", "version = \"2\", connections = 1"] {
+        // Sends no end, and reads the next request, or the reset, after three events.
+        let server = Server::start(&[], |peer, _| {
+            loop {
+                let stream = peer.request()?;
+                peer.send_headers(stream, OK, &[("content-type", "text/event-stream")], 0)?;
+                for number in 1..=3 {
+                    peer.send(DATA, 0, stream, format!("data: {number}\n\n").as_bytes())?;
+                    sleep(Duration::from_millis(2));
+                }
+            }
+        });
+        let step = "get = \"/\"\nexpect.stream = { events = 3, close = true }";
+        let came = run(&server.url(), http, "users = 1, iterations = 4", step).await;
+        assert_eq!((came.answered(), came.errors()), (4, vec![]), "{http}");
+        let stream = came.counts.stream.as_deref().unwrap();
+        assert_eq!((stream.events, stream.closed), (12, 4), "{http}");
+        // The connection stays.
+        assert_eq!(server.connections(), 1, "{http}");
+        let resets = server.resets(4);
+        assert!(resets.len() == 4 && resets.iter().all(|(_, code)| *code == CANCEL), "{resets:?}");
+    }
+}
