@@ -39,7 +39,7 @@ impl Process {
         };
         let mut child = Command::new(program)
             .arg0("loadgen") // so that it is listed as `loadgen worker`
-            .args(["worker", "--join", "-"])
+            .args(["worker", "--join", "-", "--any-socket"])
             .args(cpus.iter().map(|cpu| format!("--cpus={cpu}")))
             .process_group(0) // so that a terminal's Ctrl-C reaches this process alone
             .kill_on_drop(true)

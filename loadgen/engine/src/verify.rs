@@ -69,6 +69,9 @@ impl Mismatch {
             None if got.contains(REDIRECTED) => {
                 Some("see to which host the server redirects, and whether that host can be reached")
             }
+            None if self.is_over_socket() => Some(
+                "see whether the server listens at this socket; a path of requests follows a colon: unix:PATH:/search",
+            ),
             None if got.contains("refused") => Some(
                 "nothing listens at this address: start the server, or correct the host and the port",
             ),
@@ -98,12 +101,18 @@ impl Mismatch {
         }
     }
 
+    /// Whether a socket could not be reached.
+    fn is_over_socket(&self) -> bool {
+        self.kind == Some(ErrorKind::Connect) && self.request.contains("unix:")
+    }
+
     /// Returns the fix for a server that closes the connection without a response.
     fn fix_of_an_early_end(&self) -> &'static str {
         match self.request.contains(" https://") {
             true => {
                 "see whether the server runs, or requires a certificate of the client: --cert and --key"
             }
+            false if self.request.contains(" unix:") => "see whether the server runs",
             false => "see whether the server runs, or speaks TLS at this port: write https://",
         }
     }

@@ -21,7 +21,8 @@ pub struct Connections {
     /// Connections over which a response came, by the HTTP version of the first response, such as
     /// `HTTP/1.1`.
     pub versions: BTreeMap<String, u64>,
-    /// Addresses of the server's name; empty if a proxy looks the name up.
+    /// Addresses of the server's name, or its socket; empty if a proxy looks the name up, and for a socket with the
+    /// transport `reqwest`.
     pub addresses: Vec<AddressRecord>,
     /// TLS handshakes, by TLS version and cipher suite, such as `TLS 1.3, AES_256_GCM_SHA384`;
     /// empty if `tls_us` is.
@@ -42,7 +43,7 @@ pub struct Connections {
 /// address.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AddressRecord {
-    /// Address and port, such as `127.0.0.1:8000`.
+    /// Address and port, such as `127.0.0.1:8000`; or `unix:` and the path of a socket.
     pub address: String,
     /// Connections made to the address for requests, without reachability checks.
     pub connections: u64,

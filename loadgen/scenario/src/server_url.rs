@@ -10,6 +10,10 @@ use url::{Position, Url};
 /// What the URL of a server on a socket begins with: as in gunicorn and nginx, and as in Python's
 /// clients of HTTP.
 const UNIX: &str = "unix:";
+
+/// What nginx writes before it.
+const OF_NGINX: &str = "http://unix:/";
+
 const HTTP_UNIX: &str = "http+unix://";
 
 /// What requests call a server on a socket, as `curl --unix-socket` does with `http://localhost/`.
@@ -43,6 +47,7 @@ impl ServerUrl {
     /// # Errors
     /// A phrase that says what is wrong with the URL.
     pub fn parse(text: &str) -> Result<Self, String> {
+        let text = without_scheme(text);
         let (origin, path) = Self::split(text).unwrap_or((text, ""));
         let socket = if let Some(path) = origin.strip_prefix(UNIX) {
             // As a file: URL, with an empty host.
@@ -57,6 +62,10 @@ impl ServerUrl {
         if socket.is_empty() {
             return Err("there is no path of a socket".to_owned());
         }
+        if socket.starts_with('@') {
+            let what = "abstract sockets are not supported; write ./@NAME for a file of this name";
+            return Err(what.to_owned());
+        }
         let socket = std::path::absolute(Path::new(&socket)).map_err(|error| error.to_string())?;
         SocketAddr::from_pathname(&socket)
             .map_err(|_| "the system allows no path of a socket as long as this one".to_owned())?;
@@ -65,9 +74,17 @@ impl ServerUrl {
         Ok(Self { url, socket: Some(socket.to_string_lossy().into_owned()) })
     }
 
+    /// Returns the URL of a server on the socket at an absolute path.
+    #[must_use]
+    pub fn of_socket(path: &Path) -> String {
+        let path = path.to_string_lossy();
+        if is_plain(&path) { format!("{UNIX}{path}") } else { encoded(&path) }
+    }
+
     /// Splits a URL as written: into the server, and the path with the query. `None` if the text begins
     /// with no scheme.
     pub fn split(text: &str) -> Option<(&str, &str)> {
+        let text = without_scheme(text);
         if let Some(path) = text.strip_prefix(UNIX) {
             // The path of the socket ends at a colon.
             let end = path.find(":/").map(|at| UNIX.len() + at);
@@ -89,6 +106,11 @@ impl ServerUrl {
             Some(socket) => format!("{UNIX}{socket}:{slash}{path}"),
         }
     }
+}
+
+/// Returns the URL without the scheme that nginx writes before the path of a socket.
+fn without_scheme(text: &str) -> &str {
+    if text.starts_with(OF_NGINX) { &text["http://".len()..] } else { text }
 }
 
 /// Whether nothing in the path of a socket could be taken for its end.
@@ -126,6 +148,7 @@ mod tests {
                 Some("/run/a.sock"),
                 "unix:/run/a.sock:/api",
             ),
+            ("http://unix:/a:/b?c", "http://localhost/b?c", Some("/a"), "unix:/a:/b"),
             ("http+unix://%2Fa%20b", "http://localhost/", Some("/a b"), "unix:/a b"),
             ("http+unix://%2Fa/b", "http://localhost/b", Some("/a"), "unix:/a:/b"),
             (
@@ -138,6 +161,7 @@ mod tests {
             let server = ServerUrl::parse(text).unwrap();
             assert_eq!((server.url.as_str(), server.socket.as_deref()), (url, socket), "{text}");
             assert_eq!(server.to_string(), shown);
+            let url = url.split('?').next().unwrap();
             let path = url.trim_end_matches('/').replace("http://localhost", "");
             if socket.is_some() {
                 assert!(server.with_path("/x").ends_with(&format!("{path}/x")), "{text}");
@@ -152,6 +176,7 @@ mod tests {
         let long = format!("unix:/{}", "a".repeat(200));
         for (text, why) in [
             ("unix:", "no path"),
+            ("unix:@a", "abstract"),
             ("unix:/a\0b", "no path of a socket"),
             (long.as_str(), "as long as"),
             ("http+unix://", "no path"),

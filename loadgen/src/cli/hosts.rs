@@ -90,6 +90,9 @@ pub struct WorkerArgs {
     /// follow redirects.
     #[arg(long, value_name = "HOST[:PORT]|unix:PATH,…", value_delimiter = ',')]
     pub allow_target: Vec<String>,
+    /// Allow all sockets of this host, set by the loadgen that starts the worker, whose rights the worker has.
+    #[arg(long, hide = true)]
+    pub any_socket: bool,
     /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].
     #[arg(long, value_delimiter = ',', hide = true)]
     pub cpus: Vec<usize>,

@@ -30,7 +30,11 @@ pub(super) fn run(args: &WorkerArgs) -> Result<Exit, Failure> {
         args.allow_target.iter().map(|text| allowed(text)).collect::<Result<Vec<_>, _>>()?;
     // Must precede the runtime's threads: existing threads would not be pinned.
     pin_self(&args.cpus).map_err(cannot_pin)?;
-    let serving = serve(args, allowed.into());
+    let allowed = match args.any_socket && allowed.is_empty() {
+        true => Allowed::everything(),
+        false => allowed.into(),
+    };
+    let serving = serve(args, allowed);
     on_all_cpus()?.block_on(serving).map(|()| Exit::Done)
 }
 
@@ -46,7 +50,6 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     // On Ctrl-C, the loadgen that started this worker decides, and ends the worker in good order.
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
-    let allowed = if is_local { Allowed::everything() } else { allowed };
     let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
     let served = if is_local { serve_parent(terms).await } else { serve_each(args, &terms).await };
     served.map_err(Failure::with(Exit::Failed))

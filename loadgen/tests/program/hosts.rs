@@ -370,3 +370,28 @@ fn invalid_managers_and_workers_are_refused_with_a_reason() {
     .collect();
     insta::assert_snapshot!(said.join("\n---\n"));
 }
+
+/// The manager may be on another host although the join file comes by standard input.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_with_its_join_file_on_standard_input_keeps_its_limits() {
+    let setting = Setting::new().await;
+    let listen = ["--expect-workers=1", "--listen", &setting.address];
+    let manager = setting.manager_at(&listen, &["--iterations=20", "--warmup=0s", "--out=run"]);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while !setting.project.path("join/0").is_file() {
+        assert!(Instant::now() < deadline, "there is no join file");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let words = ["worker", "--join=-", "--allow-target=elsewhere:8000"];
+    let mut command = setting.project.command(&words);
+    let mut worker = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let join = std::fs::read(setting.project.path("join/0")).unwrap();
+    // Standard input stays open until the worker is dropped.
+    let mut input = worker.stdin.take().unwrap();
+    input.write_all(&join).and_then(|()| input.write_all(b"\n")).unwrap();
+    let finished = setting.finished(manager);
+    drop(input);
+    worker.wait().unwrap();
+    assert_ne!(finished.code, Some(0), "{}", finished.said());
+    assert!(finished.stderr.contains("--allow-target does not name"), "{}", finished.said());
+}

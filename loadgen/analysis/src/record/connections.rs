@@ -11,7 +11,7 @@ pub struct ConnectionsRecord {
     /// Numbers of connections, and histograms of the times in which they were opened.
     #[serde(flatten)]
     pub counts: Connections,
-    /// Time to open a TCP connection, without the lookup of the server's name, and with what a proxy
+    /// Time to open a connection of TCP or to a socket, without the lookup of the server's name, and with what a proxy
     /// takes to let it pass; empty with the transport `reqwest`, and in documents of earlier
     /// versions.
     #[serde(default)]

@@ -16,8 +16,8 @@ pub(super) fn connections(
     let rounds = target.rounds.iter().filter_map(|round| round.connections.as_ref());
     rounds.for_each(|round| all.merge(&round.counts));
     let more = match scenario.http.connection {
-        Reuse::KeepAlive => more_than_needed(target, record, scenario),
-        Reuse::PerRequest | Reuse::Until(_) => None,
+        Reuse::KeepAlive | Reuse::Until(_) => more_than_needed(target, record, scenario),
+        Reuse::PerRequest => None,
     };
     more.into_iter().chain(other_version(target, &all, scenario)).chain(addresses(target))
 }
@@ -48,7 +48,8 @@ fn more_than_needed(
     };
     let more = target.rounds.iter().filter_map(|round| {
         let (counts, users) = (&round.connections.as_ref()?.counts, most_users(round));
-        let opened = counts.opened;
+        // Without those that replace what loadgen itself has ended.
+        let opened = counts.opened.saturating_sub(counts.renewed);
         // Users share connections in HTTP/2 only, and a server may choose HTTP/1.1.
         let needed = match counts.versions.contains_key("HTTP/1.1") {
             true => users,

@@ -11,7 +11,7 @@ use tokio::time::sleep;
 
 /// Times between attempts to connect while the server's queue of connections is full: the first one, and the longest.
 const FIRST_WAIT: Duration = Duration::from_millis(1);
-const LONGEST_WAIT: Duration = Duration::from_millis(20);
+const LONGEST_WAIT: Duration = Duration::from_millis(2);
 
 /// The socket of a server, with counts of its connections in a round.
 pub(super) struct UnixSocket {

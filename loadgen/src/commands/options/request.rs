@@ -119,7 +119,10 @@ fn not_a_url(word: &str) -> Failure {
         Some(meant) => format!("did you mean `{meant}`?"),
         // A host and its port, as browsers accept them.
         None if word.contains(':') => format!("write the whole URL: http://{word}"),
-        None => "write a URL such as http://127.0.0.1:8000/search?q=a".to_owned(),
+        None => {
+            "write a URL such as http://127.0.0.1:8000/search?q=a, or unix:/run/app.sock:/search?q=a"
+                .to_owned()
+        }
     };
     let message = format!("`{word}` is neither a URL nor a command");
     Failure::message(Exit::Usage, "bad_url", message, &help)

@@ -61,7 +61,7 @@ pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
     let server = ServerUrl::parse(url).map_err(|what| wrong(&what))?;
     let parsed = &server.url;
     if !matches!(parsed.scheme(), "http" | "https") || parsed.host_str().is_none() {
-        return Err(wrong("not an http:// or https:// URL"));
+        return Err(wrong("not an http:// or https:// URL, nor unix:PATH"));
     }
     if !parsed.username().is_empty() || parsed.password().is_some() {
         return Err(with_user(option, parsed.clone()));

@@ -17,10 +17,10 @@ const REQUEST: [u8; 5] = [0; 5];
 /// Message `HealthCheckResponse` with the status `SERVING`: field 1 is 1.
 const SERVING: [u8; 7] = [0, 0, 0, 0, 2, 0x08, 1];
 
-/// Asks the server on `port` once. `client` must speak HTTP/2 in the clear. Any other answer than
+/// Asks the server at `origin` once. `client` must speak HTTP/2 in the clear. Any other answer than
 /// `SERVING` is an error, as a phrase that follows "it".
-pub(super) async fn serves(client: &Client, port: u16) -> Result<(), String> {
-    let request = client.post(format!("http://127.0.0.1:{port}/{METHOD}"));
+pub(super) async fn serves(client: &Client, origin: &str) -> Result<(), String> {
+    let request = client.post(format!("{origin}/{METHOD}"));
     let request = request.header(CONTENT_TYPE, "application/grpc").header(TE, "trailers");
     let answer = match request.body(REQUEST.to_vec()).send().await {
         Ok(answer) => answer,
@@ -55,11 +55,11 @@ mod tests {
         answer: impl IntoResponse + Clone + Send + Sync + 'static,
     ) -> Result<(), String> {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
         let app = Router::new().route(&format!("/{METHOD}"), post(answer));
         let server = tokio::spawn(async { axum::serve(listener, app).await });
         let client = Client::builder().no_proxy().http2_prior_knowledge().build().unwrap();
-        let said = serves(&client, port).await;
+        let said = serves(&client, &origin).await;
         server.abort();
         said
     }
@@ -84,11 +84,11 @@ mod tests {
     #[tokio::test]
     async fn a_port_without_a_server_of_http2_is_not_ready() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let port = listener.local_addr().unwrap().port();
+        let origin = format!("http://{}", listener.local_addr().unwrap());
         let client = Client::builder().no_proxy().http2_prior_knowledge().build().unwrap();
         let closing = tokio::spawn(async move { drop(listener.accept().await) });
-        assert!(serves(&client, port).await.unwrap_err().contains("as HTTP/2"));
+        assert!(serves(&client, &origin).await.unwrap_err().contains("as HTTP/2"));
         closing.await.unwrap();
-        assert!(serves(&client, port).await.unwrap_err().contains("accept a connection"));
+        assert!(serves(&client, &origin).await.unwrap_err().contains("accept a connection"));
     }
 }

@@ -14,9 +14,9 @@ use crate::lab::service::listener::{NOT_ACCEPTED, listens};
 #[derive(Debug, Clone)]
 pub enum HealthCheck {
     /// `GET` of this path must be answered with a 2xx status.
-    Http(reqwest::Client, String),
+    Http(HealthClients, String),
     /// The health service of gRPC must report that the server serves.
-    Grpc(reqwest::Client),
+    Grpc(HealthClients),
     /// A connection must be accepted: the weakest check. On the socket at this path, or on a port.
     Listens(Option<PathBuf>),
 }
@@ -24,14 +24,14 @@ pub enum HealthCheck {
 impl HealthCheck {
     /// Creates a probe that checks a target of the lab.
     pub fn of_lab() -> Result<Self, LabError> {
-        Ok(Self::Http(HealthClients::new(None)?.http1, "/health".to_owned()))
+        Ok(Self::Http(HealthClients::new(None)?, "/health".to_owned()))
     }
 
     /// Creates a probe that checks a target as the manifest says. The target listens where the clients lead.
     pub(in crate::lab) fn of(clients: &HealthClients, ready: &Ready) -> Self {
         match ready {
-            Ready::Path(path) => Self::Http(clients.http1.clone(), path.clone()),
-            Ready::Grpc => Self::Grpc(clients.http2.clone()),
+            Ready::Path(path) => Self::Http(clients.clone(), path.clone()),
+            Ready::Grpc => Self::Grpc(clients.clone()),
             Ready::Listens => Self::Listens(clients.socket.clone()),
         }
     }
@@ -40,8 +40,8 @@ impl HealthCheck {
 impl Probe for HealthCheck {
     async fn check(&self, port: u16) -> Result<(), String> {
         match self {
-            Self::Http(client, path) => healthy(client, port, path).await,
-            Self::Grpc(client) => serves(client, port).await,
+            Self::Http(clients, path) => healthy(&clients.http1, &clients.origin(port), path).await,
+            Self::Grpc(clients) => serves(&clients.http2, &clients.origin(port)).await,
             Self::Listens(None) => listens(port).await,
             Self::Listens(Some(socket)) => {
                 let connected = UnixStream::connect(socket).await;
@@ -53,7 +53,7 @@ impl Probe for HealthCheck {
 
 /// Clients for the targets' health checks. They use no proxy: targets are on loopback.
 #[derive(Debug, Clone)]
-pub(in crate::lab) struct HealthClients {
+pub struct HealthClients {
     /// Client that speaks HTTP/1.1.
     pub http1: reqwest::Client,
     /// Client that speaks HTTP/2 in the clear, without an upgrade, as gRPC does.
@@ -79,10 +79,18 @@ impl HealthClients {
         let (http1, http2) = (built(builder())?, built(builder().http2_prior_knowledge())?);
         Ok(Self { http1, http2, socket })
     }
+
+    /// Scheme, host and port that requests name. Over a socket as those of the load: a server may answer no other.
+    fn origin(&self, port: u16) -> String {
+        match &self.socket {
+            None => format!("http://127.0.0.1:{port}"),
+            Some(_) => "http://localhost".to_owned(),
+        }
+    }
 }
 
-async fn healthy(client: &reqwest::Client, port: u16, path: &str) -> Result<(), String> {
-    let answer = client.get(format!("http://127.0.0.1:{port}{path}")).send().await;
+async fn healthy(client: &reqwest::Client, origin: &str, path: &str) -> Result<(), String> {
+    let answer = client.get(format!("{origin}{path}")).send().await;
     match answer {
         Ok(answer) if answer.status().is_success() => Ok(()),
         Ok(answer) => Err(format!("answered GET {path} with {}", answer.status())),

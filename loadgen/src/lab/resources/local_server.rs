@@ -117,14 +117,16 @@ fn sockets() -> Vec<Socket> {
 
 /// Returns the inodes of the sockets that accept connections at this path.
 fn listening_at(path: &Path, owners: &BTreeMap<String, Vec<u32>>) -> Vec<String> {
-    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    // Any user of the machine may have bound a name that is no UTF-8.
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let socket = real(path);
     // The table has each path as the program wrote it, which may begin at the program's folder.
     let is_it = |(inode, bound): &(&str, &Path)| {
         let begins = |pid: &u32| fs::read_link(format!("/proc/{pid}/cwd")).unwrap_or_default();
         let folders = || owners.get(*inode).into_iter().flatten().map(begins);
-        bound.file_name() == path.file_name()
+        bound.file_name() == socket.file_name()
             && (bound.is_absolute() && real(bound) == socket
                 || folders().any(|folder| real(&folder.join(bound)) == socket))
     };
@@ -292,11 +294,13 @@ mod tests {
         let socket = std::os::fd::OwnedFd::from(UnixListener::bind(&path).unwrap());
         let mut child = Command::new("sleep").arg("60").stdin(Stdio::from(socket)).spawn().unwrap();
         let at = |path: &Path| serving(&LocalServer::Socket(path.to_owned()));
-        let found = [at(&path), at(&link.join("an app.sock")), at(&link)];
+        let of_file = folder.path().join("current");
+        std::os::unix::fs::symlink(&path, &of_file).unwrap();
+        let found = [at(&path), at(&link.join("an app.sock")), at(&of_file), at(&link)];
         child.kill().unwrap();
         child.wait().unwrap();
         let it = Some(BTreeSet::from([child.id()]));
-        assert_eq!(found, [it.clone(), it, None]);
+        assert_eq!(found, [it.clone(), it.clone(), it, None]);
         assert_eq!(at(&path), None);
     }
 

@@ -13,7 +13,7 @@ mod size;
 mod versions;
 
 use std::os::unix::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ use crate::lab::podman::Project;
 use crate::lab::ready::{HealthCheck, HealthClients, Starting};
 use crate::lab::runner::{Runner, place};
 use crate::lab::service::{Service, ServiceSpec};
-use crate::scenario::{Backend, Limits};
+use crate::scenario::{Backend, Limits, ServerUrl};
 
 /// Maximum time from the start of a target until the target answers a health check.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -142,9 +142,11 @@ impl StartingTarget {
         for (starting, socket) in starting {
             let (port, service) = starting.ready().await?;
             services.push(place(project.as_ref(), service).await?);
-            let (of_balancer, of_users) = match socket.as_deref().map(Path::display) {
+            let (of_balancer, of_users) = match &socket {
                 None => (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}")),
-                Some(socket) => (format!("\"unix@{socket}\""), format!("unix:{socket}")),
+                Some(socket) => {
+                    (format!("\"unix@{}\"", socket.display()), ServerUrl::of_socket(socket))
+                }
             };
             addresses.push(of_balancer);
             url = of_users;
@@ -267,6 +269,13 @@ impl Lab {
         };
         let socket = path.as_ref().and_then(|folder| target.socket_in(folder));
         if let Some(socket) = &socket {
+            if port.is_some() {
+                return Err(LabError::Missing {
+                    service: target.name.clone(),
+                    what: "it listens on a socket, and on no port".to_owned(),
+                    help: "leave out the port".to_owned(),
+                });
+            }
             SocketAddr::from_pathname(socket).map_err(|_| LabError::Missing {
                 service: target.name.clone(),
                 what: format!(

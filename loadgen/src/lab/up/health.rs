@@ -7,6 +7,7 @@ use crate::lab::backends::redis;
 use crate::lab::manifest::Ready;
 use crate::lab::ready::{HealthCheck, HealthClients, Probe as _};
 use crate::lab::{LabError, Manifest};
+use crate::scenario::ServerUrl;
 
 /// Name, URL and health of a service. The error describes the fault of an unhealthy service.
 pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
@@ -15,14 +16,16 @@ pub(super) type Health<'a> = (&'a str, &'a str, Result<(), String>);
 pub async fn health<'a>(urls: &'a Urls, manifest: &Manifest) -> Result<Vec<Health<'a>>, LabError> {
     let mut all = Vec::new();
     for (name, url) in urls.targets.iter().chain(&urls.backends) {
-        let (port, socket) = (port_of(url), url.strip_prefix("unix:").map(PathBuf::from));
+        let (port, socket) = (port_of(url), ServerUrl::parse(url).ok().and_then(|url| url.socket));
         let healthy = match name.as_str() {
             "redis" => redis::Client::new(port, password_of(url)).ask(port).await,
             "postgres" => HealthCheck::Listens(None).ask(port).await,
             target => {
                 let target = manifest.target(target).ok();
                 let ready = target.map_or(&Ready::Listens, |target| &target.entry.ready);
-                HealthCheck::of(&HealthClients::new(socket)?, ready).ask(port).await
+                HealthCheck::of(&HealthClients::new(socket.map(PathBuf::from))?, ready)
+                    .ask(port)
+                    .await
             }
         };
         all.push((name.as_str(), url.as_str(), healthy));

@@ -11,6 +11,7 @@ use rcgen::CertificateParams;
 use tokio::net::TcpListener;
 
 use super::http2::run::run;
+use super::server::{Server, Then};
 use crate::common::tls;
 
 /// For each connection, by its client's address, the times of its requests.
@@ -107,4 +108,15 @@ async fn a_connection_that_is_too_old_at_the_start_is_not_used() {
         assert_eq!((came.answered(), came.errors()), (20, vec![]), "{way}");
         assert!(seen.lock().unwrap().len() >= 18, "{way}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_end_by_the_server_is_not_taken_for_one_of_loadgen() {
+    let answer = "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok";
+    let server = Server::always(answer, || Then::Close);
+    let url = format!("http://{}", server.address);
+    let load = "users = 2, iterations = 8, think_time = \"100ms\"";
+    let came = run(&url, "connection = { age = \"50ms\" }", load, "get = \"/\"").await;
+    assert_eq!((came.answered(), came.errors()), (8, vec![]));
+    assert_eq!((came.connections.opened, came.connections.renewed), (8, 0));
 }

@@ -121,12 +121,15 @@ impl Http1 {
     }
 
     /// Returns the connection unless its life is over, which then ends it.
-    fn unspent(&self, idle: Idle) -> Option<Idle> {
-        if idle.is_spent() {
-            self.dialer.renewed();
-            return None;
+    fn unspent(&self, mut idle: Idle) -> Option<Idle> {
+        if !idle.is_spent() {
+            return Some(idle);
         }
-        Some(idle)
+        // The server may have ended it before.
+        if idle.is_open() {
+            self.dialer.renewed();
+        }
+        None
     }
 
     /// Returns the counts of the connections opened so far.

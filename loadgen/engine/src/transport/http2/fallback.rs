@@ -33,9 +33,9 @@ impl Fallback {
         self.idle.as_mut().is_some_and(Idle::is_open)
     }
 
-    /// Ends the connection if its life is over. Returns whether it has.
+    /// Ends the connection if its life is over. Returns whether it has, and the server has not ended it before.
     pub(super) fn end_spent(&mut self) -> bool {
-        self.idle.take_if(|idle| idle.is_spent()).is_some()
+        self.idle.take_if(|idle| idle.is_spent()).is_some_and(|mut idle| idle.is_open())
     }
 
     /// Number of body bytes of the last response, even if it was cut short.

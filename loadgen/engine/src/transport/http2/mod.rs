@@ -136,10 +136,10 @@ impl Http2 {
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
         if let Some((Line::Http1(mut idle), _)) = self.opened.take(user.local) {
-            if idle.is_spent() {
-                self.dialer.renewed();
-            } else if idle.is_open() {
-                return Ok(Access::Http1(idle));
+            match (idle.is_open(), idle.is_spent()) {
+                (true, true) => self.dialer.renewed(),
+                (true, false) => return Ok(Access::Http1(idle)),
+                (false, _) => {}
             }
         }
         slot.client(pool, &self.dialer, self.share.number(slot.number).global).await
@@ -177,10 +177,10 @@ impl Line {
     }
 
     /// Whether loadgen itself ends the connection, because its life is over.
-    fn is_spent(&self) -> bool {
+    fn is_spent(&mut self) -> bool {
         match self {
             Self::Http2(own) => own.is_spent(),
-            Self::Http1(idle) => idle.is_spent(),
+            Self::Http1(idle) => idle.is_spent() && idle.is_open(),
         }
     }
 

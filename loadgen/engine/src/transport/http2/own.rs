@@ -57,9 +57,9 @@ impl Own {
         (self.is_fresh || self.drive().is_pending()) && self.session.is_open()
     }
 
-    /// Whether loadgen itself ends the connection, because its life is over.
-    pub(super) fn is_spent(&self) -> bool {
-        self.session.is_spent()
+    /// Whether loadgen itself ends the connection, because its life is over, and the server has not ended it before.
+    pub(super) fn is_spent(&mut self) -> bool {
+        self.session.is_spent() && self.drive().is_pending() && self.session.is_spent()
     }
 
     /// Begins a request.

@@ -88,7 +88,7 @@ impl Slot {
         if let Some(connection) = state.connection.as_ref().filter(|it| it.is_open()) {
             return Ok(Access::Shared(Client::new(connection.clone())));
         }
-        if state.connection.take().is_some_and(|last| last.is_spent()) {
+        if state.connection.take().is_some_and(|last| last.end_spent()) {
             dialer.renewed();
         }
         // Another user's attempt was under way when this user came, and has failed since.

@@ -94,12 +94,13 @@ impl Shared {
         self.state().session.is_open()
     }
 
-    /// Whether loadgen itself ends the connection, because its life is over. If so, the connection closes when the
-    /// requests in flight have ended.
-    pub(super) fn is_spent(&self) -> bool {
-        let state = self.state();
+    /// Ends the connection if its life is over: it closes when the requests in flight have ended. Returns whether its
+    /// life is over, and the server has not ended it before.
+    pub(super) fn end_spent(&self) -> bool {
+        let mut state = self.state();
         let is_spent = state.session.is_spent();
         if is_spent {
+            state.session.retire();
             state.wake_driver();
         }
         is_spent
@@ -135,10 +136,14 @@ impl Client {
         least: Keep,
     ) -> Result<Option<Exchange>, Failure> {
         let mut state = self.shared.state();
-        if state.session.has_had_last() {
+        if state.session.is_retired() {
             return Ok(None);
         }
+        // A life that is over at once has one request nevertheless: otherwise no request would ever begin.
         let token = state.session.begin(head, body)?;
+        if state.session.is_spent() {
+            state.session.retire();
+        }
         state.inboxes.begin(token);
         state.wake_driver();
         Ok(Some(Exchange::new(token, least)))

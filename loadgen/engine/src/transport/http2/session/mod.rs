@@ -93,6 +93,8 @@ pub(super) struct Session {
     requests: Token,
     /// What is left of the connection's life; `None` for no limit.
     life: Option<Life>,
+    /// Whether no further request may begin, because loadgen wants none.
+    is_retired: bool,
     /// Why no further request may begin, though the last ones may end; `None` if one may.
     going_away: Option<Failure>,
     /// Why the connection has ended; `None` if it has not.
@@ -126,6 +128,7 @@ impl Session {
             receive_window: ReceiveWindow::new(CONNECTION_WINDOW),
             requests: 0,
             life,
+            is_retired: false,
             going_away: None,
             over: None,
         }
@@ -137,23 +140,30 @@ impl Session {
         self.over.is_none()
             && self.going_away.is_none()
             && self.requests < MOST_REQUESTS
+            && !self.is_retired
             && !self.is_spent()
     }
 
-    /// Whether loadgen itself begins no further request, because the life of the connection is over.
+    /// Whether loadgen itself begins no further request, because the life of the connection is over, although the
+    /// server would take one.
     pub(super) fn is_spent(&self) -> bool {
-        self.life.is_some_and(|life| life.is_spent())
+        let life_is_over = self.life.is_some_and(|life| life.is_spent());
+        life_is_over && self.over.is_none() && self.going_away.is_none()
     }
 
-    /// Whether the last request has begun. A life that is over at once has one request nevertheless: otherwise no
-    /// request would ever begin.
-    pub(super) fn has_had_last(&self) -> bool {
-        self.requests > 0 && self.is_spent()
+    /// Begins no further request. The session is over when those in flight have ended.
+    pub(super) fn retire(&mut self) {
+        self.is_retired = true;
+    }
+
+    /// Whether [`Self::retire`] was called.
+    pub(super) fn is_retired(&self) -> bool {
+        self.is_retired
     }
 
     /// Whether nothing more can come for any request, now or later.
     pub(super) fn is_over(&self) -> bool {
-        let is_ending = self.going_away.is_some() || self.has_had_last();
+        let is_ending = self.going_away.is_some() || self.is_retired;
         self.over.is_some() || (is_ending && self.streams.is_empty())
     }
 
