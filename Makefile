@@ -233,7 +233,7 @@ test-podman: $(PYTHON) ## Test the lab in real containers (four minutes)
 		compose/offline/make-images "$(BUILT)/loadgen"; \
 	elif ! "$(BUILT)/loadgen" lab doctor; then \
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
-	fi; $(CARGO) test $(CARGO_FLAGS) --workspace --test podman -- --nocapture --test-threads 2
+	fi; $(CARGO) test $(CARGO_FLAGS) --workspace --test podman -- --nocapture --test-threads 1
 
 trust: ## Compare the results of loadgen with known values (four hours, on an idle machine)
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test trust -- --ignored --nocapture --test-threads 1

@@ -1,5 +1,5 @@
 //! Tests the lab in containers, with the real podman. `make test-podman` builds the images and
-//! runs these tests two at a time. The tests start and remove containers.
+//! runs these tests one after another. The tests start and remove containers.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 

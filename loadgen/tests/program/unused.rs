@@ -201,6 +201,7 @@ const OTHERS: &[Line] = &[
     ("worker", "wait", NEVER),
     // Set by the loadgen that starts the worker.
     ("worker", "cpus", NEVER),
+    ("worker", "any-socket", NEVER),
 ];
 
 fn all() -> Vec<Line> {

@@ -11,6 +11,7 @@ mod connections;
 mod faults;
 mod first_byte;
 mod framing;
+mod go_ahead;
 pub(crate) mod http2;
 mod journeys;
 mod lifetimes;

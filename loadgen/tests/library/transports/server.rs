@@ -179,6 +179,11 @@ impl Peer {
         Ok(more.is_ok())
     }
 
+    /// Whether nothing follows the head of the request for a moment.
+    pub fn is_silent(&self) -> io::Result<bool> {
+        Ok(self.received.is_empty() && !self.is_asked_again()?)
+    }
+
     fn read_head(&mut self) -> io::Result<()> {
         let end = loop {
             if let Some(end) = self.received.windows(4).position(|part| part == b"\r\n\r\n") {

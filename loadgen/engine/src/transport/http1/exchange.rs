@@ -10,6 +10,7 @@ use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use super::first_byte::FirstByte;
+use super::go_ahead::GoAhead;
 use super::idle::Idle;
 use super::response::{KeepHead, Progress, Reader, cut_off};
 use super::scratch::Scratch;
@@ -113,8 +114,18 @@ impl Response {
         let Self { reader, first_byte, meter, .. } = self;
         let events = step.expect.stream.as_ref().zip(meter.as_deref_mut());
         let (sending, has_sent) = (Sending::Writes, false);
-        let mut exchange =
-            Exchange { stream, request, sending, has_sent, reader, first_byte, step, events };
+        let go_ahead = GoAhead::of(step, || request.head());
+        let mut exchange = Exchange {
+            stream,
+            request,
+            go_ahead,
+            sending,
+            has_sent,
+            reader,
+            first_byte,
+            step,
+            events,
+        };
         let (scratch, progress) = poll_fn(|context| exchange.poll(context)).await?;
         let streamed = exchange.streamed();
         let Progress::Whole { body, keep_alive } = progress else {
@@ -180,6 +191,8 @@ struct Exchange<'r, 'a> {
     stream: Stream,
     /// The part of the request that is still to be sent.
     request: Unsent<'r>,
+    /// The wait before the body; `None` if there is none, or no more.
+    go_ahead: Option<Box<GoAhead>>,
     sending: Sending,
     /// Whether the system has taken a byte of the request.
     has_sent: bool,
@@ -223,6 +236,11 @@ impl Exchange<'_, '_> {
                     let whole = Progress::Whole { body: None, keep_alive: false };
                     return Poll::Ready(Ok((scratch, whole)));
                 }
+                Ok(Progress::Partial) if self.go_ahead.is_some() && self.reader.interim() > 0 => {
+                    self.go_ahead = None;
+                    self.send(context);
+                    self.first_byte.note(self.reader);
+                }
                 Ok(Progress::Partial) => self.first_byte.note(self.reader),
                 Ok(whole) => return Poll::Ready(Ok((scratch, whole))),
                 Err(failure) => return Poll::Ready(Err(self.judged(failure))),
@@ -252,14 +270,29 @@ impl Exchange<'_, '_> {
         }
     }
 
-    /// Sends as much of the request as the connection takes.
+    /// Sends as much of the request as the connection takes, but no body before its time.
     fn send(&mut self, context: &mut Context<'_>) {
         while self.sending == Sending::Writes {
-            let sent = self.request.poll_send(&mut self.stream, context);
+            let sent = match &mut self.go_ahead {
+                None => self.request.poll_send(&mut self.stream, context),
+                Some(wait) if wait.left == 0 => {
+                    // What TLS holds back of the head goes out before the wait.
+                    let _ = Pin::new(&mut self.stream).poll_flush(context);
+                    match wait.poll(context) {
+                        Poll::Ready(()) => self.go_ahead = None,
+                        Poll::Pending => return,
+                    }
+                    continue;
+                }
+                Some(wait) => {
+                    let sent = self.request.poll_send_some(wait.left, &mut self.stream, context);
+                    sent.map_ok(|sent| wait.left -= sent)
+                }
+            };
             // TLS may have sent a part before it failed.
             self.has_sent |= match sent {
                 Poll::Ready(Ok(())) => true,
-                Poll::Ready(Err(_)) => !matches!(self.stream, Stream::Plain(_)),
+                Poll::Ready(Err(_)) => !matches!(self.stream, Stream::Plain(_) | Stream::Unix(_)),
                 Poll::Pending => false,
             };
             self.sending = match sent {

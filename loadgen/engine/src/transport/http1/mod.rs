@@ -2,6 +2,7 @@
 
 mod exchange;
 mod first_byte;
+mod go_ahead;
 mod idle;
 mod request;
 mod response;

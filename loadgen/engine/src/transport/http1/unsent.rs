@@ -59,6 +59,26 @@ impl<'a> Unsent<'a> {
         unsent
     }
 
+    /// Returns the number of bytes up to the end of the head.
+    pub(super) fn head(&self) -> usize {
+        memchr::memmem::find(self.next, b"\r\n\r\n").map_or(self.next.len(), |at| at + 4)
+    }
+
+    /// Sends at most the first `most` bytes, which are in one place. Returns how many were sent.
+    pub(super) fn poll_send_some(
+        &mut self,
+        most: usize,
+        stream: &mut (impl AsyncWrite + Unpin),
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let bytes = &self.next[..most.min(self.next.len())];
+        let sent = Pin::new(stream).poll_write(context, bytes);
+        sent.map_ok(|sent| {
+            self.advance(sent);
+            sent
+        })
+    }
+
     /// Returns whether all is sent.
     pub(super) fn is_empty(&self) -> bool {
         self.next.is_empty()

@@ -86,8 +86,12 @@ async fn goaway_fails_requests_that_the_server_does_not_process_a_second_time_ei
     assert_eq!(fails(ErrorKind::Reset, said, in_the_middle).await, 3);
 }
 
-/// Returns the outcome of POSTs and then of GETs of users of two connections, of which each carries ten requests:
-/// the server answers `processed` of them, and ends with `end`.
+/// Number of requests in [`renewed`].
+const RENEWED: u64 = 2_000;
+
+/// Returns the outcome of POSTs and then of GETs of users of two connections, of which each carries a hundred requests:
+/// the server answers `processed` of them, and ends with `end`. A request that is sent again is then not among the last
+/// of the next connection, even if its user is held up.
 async fn renewed(
     users: u32,
     processed: u32,
@@ -97,7 +101,7 @@ async fn renewed(
     for method in ["post", "get"] {
         let server = Server::start(&[], move |peer, _| {
             let mut last = 0;
-            for number in 0..10 {
+            for number in 0..100 {
                 let stream = peer.request()?;
                 if number < processed {
                     peer.answer(stream)?;
@@ -106,7 +110,7 @@ async fn renewed(
             }
             end(peer, last)
         });
-        let load = format!("users = {users}, iterations = 200");
+        let load = format!("users = {users}, iterations = {RENEWED}");
         let http = "version = \"2\", connections = 2";
         let one = run(&server.url(), http, &load, &format!("{method} = \"/\"")).await;
         came.push((one.answered(), one.errors(), one.counts.resent));
@@ -116,13 +120,13 @@ async fn renewed(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_that_a_renewed_connection_has_not_processed_are_sent_again() {
-    let [post, get] = renewed(6, 9, |peer, last| {
+    let [post, get] = renewed(6, 99, |peer, last| {
         peer.go_away(last, NO_ERROR, b"")?;
         peer.outlast()
     })
     .await;
     for (answered, errors, resent) in [post, get] {
-        assert_eq!((answered, errors), (200, vec![]), "{resent}");
+        assert_eq!((answered, errors), (RENEWED, vec![]), "{resent}");
         assert!(resent >= 10, "{resent}");
     }
 }
@@ -132,10 +136,10 @@ async fn requests_that_a_renewed_connection_has_not_processed_are_sent_again() {
 #[tokio::test(flavor = "multi_thread")]
 async fn after_a_sudden_end_only_idempotent_requests_are_sent_again() {
     let [(posted, failed, resent), (got, errors, again)] =
-        renewed(2, 9, |peer, _| peer.half_close()).await;
-    assert!(posted < 200 && failed.len() == 1 && failed[0].0 == ErrorKind::Reset, "{failed:?}");
+        renewed(2, 99, |peer, _| peer.half_close()).await;
+    assert!(posted < RENEWED && failed.len() == 1 && failed[0].0 == ErrorKind::Reset, "{failed:?}");
     assert_eq!(resent, 0);
-    assert_eq!((got, errors), (200, vec![]));
+    assert_eq!((got, errors), (RENEWED, vec![]));
     assert!(again >= 10, "{again}");
 }
 

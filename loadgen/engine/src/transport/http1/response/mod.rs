@@ -150,6 +150,11 @@ impl Reader {
         has_begun.then_some(self.interim)
     }
 
+    /// Returns the number of interim responses (1xx) so far.
+    pub fn interim(&self) -> u32 {
+        self.interim
+    }
+
     /// Returns the number of seconds after which the server closes the idle connection; `None` if it has not said
     /// so. Valid once the head is read.
     pub fn idle_s(&self) -> Option<u32> {
