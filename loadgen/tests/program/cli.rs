@@ -138,8 +138,8 @@ fn an_invalid_url_is_refused() {
     exit code 2
     bad_url
 
-      × --url localhost:8000: not an http:// or https:// URL
-      help: write a URL such as http://127.0.0.1:8000
+      × --url localhost:8000: not an http:// or https:// URL, nor unix:PATH
+      help: write a URL such as http://127.0.0.1:8000, or unix:/run/app.sock
     ");
 }
 
