@@ -9,7 +9,7 @@ use loadgen_engine::Plan;
 use loadgen_scenario::{Scenario, ServerUrl};
 
 /// Servers on which a worker may put load. An empty list allows all servers but those on sockets of the worker's host:
-/// some of these, such as Docker's, obey whoever may connect.
+/// some, such as Docker's, give control of the host to each program that connects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Allowed {
     named: Vec<AllowedTarget>,

@@ -69,7 +69,7 @@ impl Mismatch {
             None if got.contains(REDIRECTED) => {
                 Some("see to which host the server redirects, and whether that host can be reached")
             }
-            None if self.is_over_socket() => Some(
+            None if self.is_over_socket() && self.kind == Some(ErrorKind::Connect) => Some(
                 "see whether the server listens at this socket; a path of requests follows a colon: unix:PATH:/search",
             ),
             None if got.contains("refused") => Some(
@@ -101,9 +101,9 @@ impl Mismatch {
         }
     }
 
-    /// Whether a socket could not be reached.
+    /// Whether the request went to a Unix domain socket.
     fn is_over_socket(&self) -> bool {
-        self.kind == Some(ErrorKind::Connect) && self.request.contains("unix:")
+        [" unix:", " http+unix:"].iter().any(|begin| self.request.contains(begin))
     }
 
     /// Returns the fix for a server that closes the connection without a response.
@@ -112,7 +112,7 @@ impl Mismatch {
             true => {
                 "see whether the server runs, or requires a certificate of the client: --cert and --key"
             }
-            false if self.request.contains(" unix:") => "see whether the server runs",
+            false if self.is_over_socket() => "see whether the server runs",
             false => "see whether the server runs, or speaks TLS at this port: write https://",
         }
     }

@@ -7,19 +7,19 @@ use std::path::Path;
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::{Position, Url};
 
-/// What the URL of a server on a socket begins with: as in gunicorn and nginx, and as in Python's
-/// clients of HTTP.
+/// Beginning of the URL of a server on a socket, as in gunicorn.
 const UNIX: &str = "unix:";
 
-/// What nginx writes before it.
+/// The same as nginx writes it.
 const OF_NGINX: &str = "http://unix:/";
 
+/// Beginning of the URL in Python's clients of HTTP, before the percent-encoded path of the socket.
 const HTTP_UNIX: &str = "http+unix://";
 
-/// What requests call a server on a socket, as `curl --unix-socket` does with `http://localhost/`.
+/// Scheme and host that requests to a socket name, as those of `curl --unix-socket` commonly do.
 const NAME: &str = "http://localhost";
 
-/// A server: what requests call it, and where connections to it lead.
+/// A server: the URL that requests name, and the place to which connections lead.
 ///
 /// A server on a Unix domain socket is written as `unix:/run/app.sock`, with a path of requests as
 /// `unix:/run/app.sock:/api`, or as `http+unix://%2Frun%2Fapp.sock/api`. `Display` shows the first form.
@@ -77,8 +77,7 @@ impl ServerUrl {
     /// Returns the URL of a server on the socket at an absolute path.
     #[must_use]
     pub fn of_socket(path: &Path) -> String {
-        let path = path.to_string_lossy();
-        if is_plain(&path) { format!("{UNIX}{path}") } else { encoded(&path) }
+        shown(&path.to_string_lossy())
     }
 
     /// Splits a URL as written: into the server, and the path with the query. `None` if the text begins
@@ -101,9 +100,10 @@ impl ServerUrl {
         let slash = if path.starts_with('?') { "/" } else { "" };
         match &self.socket {
             None => format!("{}{path}", &self.url[..Position::BeforePath]),
-            Some(socket) if !is_plain(socket) => format!("{}{slash}{path}", encoded(socket)),
-            Some(socket) if path.is_empty() => format!("{UNIX}{socket}"),
-            Some(socket) => format!("{UNIX}{socket}:{slash}{path}"),
+            Some(socket) => {
+                let colon = if path.is_empty() || !is_plain(socket) { "" } else { ":" };
+                format!("{}{colon}{slash}{path}", shown(socket))
+            }
         }
     }
 }
@@ -118,8 +118,12 @@ fn is_plain(socket: &str) -> bool {
     !socket.contains(":/")
 }
 
-fn encoded(socket: &str) -> String {
-    format!("{HTTP_UNIX}{}", utf8_percent_encode(socket, NON_ALPHANUMERIC))
+/// Returns the URL of a server on this socket.
+fn shown(socket: &str) -> String {
+    match is_plain(socket) {
+        true => format!("{UNIX}{socket}"),
+        false => format!("{HTTP_UNIX}{}", utf8_percent_encode(socket, NON_ALPHANUMERIC)),
+    }
 }
 
 impl fmt::Display for ServerUrl {
@@ -190,7 +194,8 @@ mod tests {
     proptest! {
         #[test]
         fn a_shown_url_is_the_same_server(socket in "/[a-z:/ %.é]{1,20}", path in "(/[a-z]{1,3}){0,3}") {
-            let url = format!("{}{path}", encoded(&socket));
+            let encoded = utf8_percent_encode(&socket, NON_ALPHANUMERIC);
+            let url = format!("{HTTP_UNIX}{encoded}{path}");
             let server = ServerUrl::parse(&url).unwrap();
             prop_assert_eq!(ServerUrl::parse(&server.to_string()).unwrap(), server);
         }

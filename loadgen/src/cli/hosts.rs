@@ -86,8 +86,8 @@ pub struct WorkerArgs {
     pub wait: Option<Duration>,
     /// Servers that this worker may load [default: any server, but no socket of this host].
     ///
-    /// A socket is written as unix:PATH. With this option, a proxy must be named as well, and the worker refuses scenarios that
-    /// follow redirects.
+    /// A socket is written as unix:PATH. With this option, a proxy must be named as well, and the
+    /// worker refuses scenarios that follow redirects.
     #[arg(long, value_name = "HOST[:PORT]|unix:PATH,…", value_delimiter = ',')]
     pub allow_target: Vec<String>,
     /// Allow all sockets of this host, set by the loadgen that starts the worker, whose rights the worker has.

@@ -2,8 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::net::{TcpStream, lookup_host};
@@ -12,6 +11,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 
+use super::address_counts::AddressCounts;
 use crate::happy_eyeballs::{ATTEMPT_DELAY, TOO_LATE, dial};
 use loadgen_measure::AddressRecord;
 
@@ -29,9 +29,7 @@ pub(super) struct Addresses {
 
 struct Endpoint {
     address: SocketAddr,
-    connections: AtomicU64,
-    failed: AtomicU64,
-    error: OnceLock<String>,
+    counts: AddressCounts,
     /// Whether this address was unreachable while another address was
     /// reachable. Users prefer the reachable addresses.
     is_out: AtomicBool,
@@ -71,7 +69,7 @@ impl Addresses {
             places => {
                 let failed = |address, why: &str| {
                     if let Some(place) = places.iter().find(|place| place.address == address) {
-                        place.has_failed(why);
+                        place.counts.has_failed(why);
                     }
                 };
                 dial(self.for_user(user).await?, &failed).await?
@@ -86,20 +84,14 @@ impl Addresses {
     pub(super) fn connected(&self, address: SocketAddr) {
         let mut places = self.places.get().into_iter().flatten();
         if let Some(place) = places.find(|place| place.address == address) {
-            place.connections.fetch_add(1, Ordering::Relaxed);
+            place.counts.connected();
         }
     }
 
     /// Returns the connections and failures of each address. Empty before the lookup.
     pub(super) fn records(&self) -> Vec<AddressRecord> {
         let places = self.places.get().into_iter().flatten();
-        let record = |place: &Endpoint| AddressRecord {
-            address: place.address.to_string(),
-            connections: place.connections.load(Ordering::Relaxed),
-            failed: place.failed.load(Ordering::Relaxed),
-            error: place.error.get().cloned(),
-        };
-        places.map(record).collect()
+        places.map(|place| place.counts.record(place.address.to_string())).collect()
     }
 
     async fn places(&self) -> io::Result<&Vec<Endpoint>> {
@@ -118,18 +110,7 @@ impl Addresses {
 
 impl Endpoint {
     fn new(address: SocketAddr) -> Self {
-        Self {
-            address,
-            connections: AtomicU64::new(0),
-            failed: AtomicU64::new(0),
-            error: OnceLock::new(),
-            is_out: AtomicBool::new(false),
-        }
-    }
-
-    fn has_failed(&self, error: &str) {
-        self.failed.fetch_add(1, Ordering::Relaxed);
-        let _ = self.error.set(error.to_owned());
+        Self { address, counts: AddressCounts::default(), is_out: AtomicBool::new(false) }
     }
 }
 
@@ -185,12 +166,12 @@ async fn check(places: &[Endpoint]) {
                 reached[index] = true;
                 deadline = deadline.min(Instant::now() + ATTEMPT_DELAY);
             }
-            Err(error) => places[index].has_failed(&error.to_string()),
+            Err(error) => places[index].counts.has_failed(&error.to_string()),
         }
     }
     for (index, place) in places.iter().enumerate() {
         if !told[index] {
-            place.has_failed(TOO_LATE);
+            place.counts.has_failed(TOO_LATE);
         }
         let is_out = reached.contains(&true) && !reached[index];
         place.is_out.store(is_out, Ordering::Relaxed);
@@ -199,7 +180,7 @@ async fn check(places: &[Endpoint]) {
 
 async fn try_one(place: &Endpoint) -> io::Result<TcpStream> {
     let connected = TcpStream::connect(place.address).await;
-    connected.inspect_err(|error| place.has_failed(&error.to_string()))
+    connected.inspect_err(|error| place.counts.has_failed(&error.to_string()))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use loadgen_scenario::Lifetime;
 
-/// What is left of the life of a connection that the scenario limits.
+/// Remaining life of a connection, which the scenario limits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Life {
     /// Number of requests that may still begin; `None` for any number.

@@ -4,6 +4,7 @@
 //! is a second opinion. A [`Link`] sends the requests of a user over a [`route`] to the server, and its
 //! [`journey`] keeps cookies and follows redirects.
 
+mod address_counts;
 mod addresses;
 mod ahead;
 mod answer;

@@ -1,13 +1,13 @@
 //! Connects to a server on a Unix domain socket, and counts the connections.
 
 use std::io;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use loadgen_measure::AddressRecord;
 use tokio::net::UnixStream;
 use tokio::time::sleep;
+
+use super::address_counts::AddressCounts;
 
 /// Times between attempts to connect while the server's queue of connections is full: the first one, and the longest,
 /// with which thousands of waiting users take a fraction of a CPU.
@@ -17,16 +17,13 @@ const LONGEST_WAIT: Duration = Duration::from_millis(20);
 /// The socket of a server, with counts of its connections in a round.
 pub(super) struct UnixSocket {
     path: String,
-    connections: AtomicU64,
-    failed: AtomicU64,
-    error: OnceLock<String>,
+    counts: AddressCounts,
 }
 
 impl UnixSocket {
     /// Creates the counts for the socket at `path`, without opening a connection.
     pub(super) fn new(path: String) -> Self {
-        let count = AtomicU64::default;
-        Self { path, connections: count(), failed: count(), error: OnceLock::new() }
+        Self { path, counts: AddressCounts::default() }
     }
 
     /// Connects. Waits while the server's queue of connections is full: the system does so for TCP, but refuses a
@@ -36,13 +33,12 @@ impl UnixSocket {
         loop {
             match UnixStream::connect(&self.path).await {
                 Ok(stream) => {
-                    self.connections.fetch_add(1, Ordering::Relaxed);
+                    self.counts.connected();
                     return Ok(stream);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => sleep(wait).await,
                 Err(error) => {
-                    self.failed.fetch_add(1, Ordering::Relaxed);
-                    let _ = self.error.set(error.to_string());
+                    self.counts.has_failed(&error.to_string());
                     return Err(error);
                 }
             }
@@ -52,12 +48,7 @@ impl UnixSocket {
 
     /// Returns the connections and failures.
     pub(super) fn record(&self) -> AddressRecord {
-        AddressRecord {
-            address: format!("unix:{}", self.path),
-            connections: self.connections.load(Ordering::Relaxed),
-            failed: self.failed.load(Ordering::Relaxed),
-            error: self.error.get().cloned(),
-        }
+        self.counts.record(format!("unix:{}", self.path))
     }
 }
 

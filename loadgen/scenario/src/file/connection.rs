@@ -34,7 +34,7 @@ fn schema() -> Schema {
         .or("keep-alive")
 }
 
-/// What shared connections may not be.
+/// Returns the schema of the values of `connection` beside shared connections.
 pub(super) fn not_per_request() -> serde_json::Value {
     json!({ "not": { "const": "per-request" } })
 }

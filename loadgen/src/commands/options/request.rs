@@ -8,7 +8,7 @@ use std::path::Path;
 use clap::CommandFactory;
 use serde::de::IgnoredAny;
 
-use super::servers::{base_url, check_unlike, split_name};
+use super::servers::{base_url, check_unlike, server_url, split_name};
 use crate::cli::{Cli, CommonArgs, RequestArgs, RunArgs, TlsArgs};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
@@ -89,8 +89,8 @@ pub fn save(path: &Path, text: &str) -> Result<(), Failure> {
 struct Parts {
     /// Name that the user gave to the server, if any.
     name: Option<String>,
-    /// Scheme, host and port, or the socket.
-    origin: String,
+    /// Server, without a path.
+    origin: ServerUrl,
     /// Path as written; may be empty.
     path: String,
     /// Query as written, with its question mark; may be empty.
@@ -102,7 +102,7 @@ impl Parts {
     fn of(word: &str) -> Result<Self, Failure> {
         let (name, url) = split_name("URL", word)?;
         let Some((origin, path)) = ServerUrl::split(url) else { return Err(not_a_url(word)) };
-        let origin = base_url("URL", origin)?;
+        let origin = server_url("URL", origin)?;
         let (path, query) = path.split_at(path.find('?').unwrap_or(path.len()));
         Ok(Self { name, origin, path: path.to_owned(), query: query.to_owned() })
     }
@@ -144,8 +144,7 @@ fn common_path(urls: Vec<Parts>) -> Result<(String, Vec<Server>), Failure> {
     let path = starts.map(|at| &first[at..]).find(ends_all).unwrap_or_default().to_owned();
     let servers = urls.iter().map(|url| {
         let own = url.path.strip_suffix(&path).unwrap_or_default();
-        let address = ServerUrl::parse(&url.origin)
-            .map_or_else(|_| own.to_owned(), |origin| origin.with_path(own));
+        let address = url.origin.with_path(own);
         let refused = |why: &str| {
             let message = format!("URL {address}: {why}");
             let help = "write a scenario for each URL, and compare the runs: loadgen compare";

@@ -50,9 +50,14 @@ pub fn split_name<'a>(option: &str, word: &'a str) -> Result<(Option<String>, &'
     Ok((Some(name.to_owned()), url.trim()))
 }
 
-/// Checks the URL of a server, and returns the URL without a slash at the end. A URL with a user
-/// name, a password, a query or a fragment is an error, whose message names `option`.
+/// Checks the URL of a server like [`server_url`], and returns it as text, without a slash at the end.
 pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
+    server_url(option, url).map(|server| server.to_string())
+}
+
+/// Parses the URL of a server. A URL with a user name, a password, a query or a fragment is an error, whose
+/// message names `option`.
+pub fn server_url(option: &str, url: &str) -> Result<ServerUrl, Failure> {
     let wrong = |what: &str| {
         let message = format!("{option} {url}: {what}");
         let help = "write a URL such as http://127.0.0.1:8000, or unix:/run/app.sock";
@@ -75,7 +80,7 @@ pub fn base_url(option: &str, url: &str) -> Result<String, Failure> {
         let message = format!("{option} {url}: {why}");
         return Err(Failure::message(Exit::Usage, "bad_url", message, &help));
     }
-    Ok(server.to_string())
+    Ok(server)
 }
 
 /// Returns the failure for a URL with a user name or a password, without showing them.

@@ -3,6 +3,7 @@
 mod local_server;
 mod programs;
 mod seen;
+mod unix_listeners;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};

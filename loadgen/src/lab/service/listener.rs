@@ -17,7 +17,7 @@ use super::guard::descendants;
 /// State `LISTEN` in `/proc/net/tcp` (proc_net_tcp(5)).
 const LISTEN: &str = "0A";
 
-/// What is wrong with a service that does not listen.
+/// Fault of a service that does not listen, as a phrase that follows "it".
 pub(in crate::lab) const NOT_ACCEPTED: &str = "did not accept a connection";
 
 /// Returns an error unless a process listens on the port.

@@ -30,6 +30,7 @@ fn least_us(time: Duration) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_body_follows_the_servers_word() {
     let (came, bodies) = upload(|peer| {
+        peer.send("HTTP/1.1 103 Early Hints\r\n\r\n")?;
         assert!(peer.is_silent()?);
         peer.send("HTTP/1.1 100 Continue\r\n\r\n")?;
         peer.read_body()?;

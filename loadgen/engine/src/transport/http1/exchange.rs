@@ -178,8 +178,8 @@ impl Response {
 }
 
 impl Received {
-    /// Returns the connection if it can carry the next request, and where the response was read to. `life` is what is
-    /// left of the connection's.
+    /// Returns the connection if it can carry the next request, and where the response was read to. `life` is the
+    /// remaining life of the connection.
     pub(in crate::transport) fn into_idle(self, life: Option<Life>) -> (Option<Idle>, Came) {
         let idle = self.is_reusable.then(|| Idle::used(self.stream, life, self.idle_s));
         (idle, self.came)
@@ -236,7 +236,7 @@ impl Exchange<'_, '_> {
                     let whole = Progress::Whole { body: None, keep_alive: false };
                     return Poll::Ready(Ok((scratch, whole)));
                 }
-                Ok(Progress::Partial) if self.go_ahead.is_some() && self.reader.interim() > 0 => {
+                Ok(Progress::Partial) if self.go_ahead.is_some() && self.reader.continues() => {
                     self.go_ahead = None;
                     self.send(context);
                     self.first_byte.note(self.reader);

@@ -15,7 +15,7 @@ pub(in crate::transport) struct Idle {
     stream: Stream,
     /// Time until which the server has promised to keep the connection; `None` if it has promised nothing.
     until: Option<Instant>,
-    /// What is left of its life; `None` for no limit.
+    /// Remaining life of the connection; `None` for no limit.
     life: Option<Life>,
 }
 
@@ -46,7 +46,7 @@ impl Idle {
         self.life.is_some_and(|life| life.is_spent())
     }
 
-    /// Returns the connection for the next request, and what is left of its life then.
+    /// Returns the connection for the next request, and its remaining life after this request.
     pub(in crate::transport) fn begin(self) -> (Stream, Option<Life>) {
         let mut life = self.life;
         life.iter_mut().for_each(Life::spend);

@@ -111,14 +111,17 @@ impl Http1 {
     async fn connection(&self, user: u32, sessions: &mut Sessions) -> Result<Idle, Failure> {
         if let Some((idle, of_user)) = self.opened.take(user) {
             *sessions = of_user;
-            if let Some(mut idle) = self.unspent(idle)
-                && idle.is_open()
-            {
+            if let Some(idle) = self.usable(idle) {
                 return Ok(idle);
             }
         }
         let stream = self.dialer.connect(self.share.number(user).global, true, sessions).await?;
         Ok(Idle::new(stream, self.dialer.life()))
+    }
+
+    /// Returns the connection if it can carry the next request.
+    fn usable(&self, idle: Idle) -> Option<Idle> {
+        self.unspent(idle).and_then(|mut idle| idle.is_open().then_some(idle))
     }
 
     /// Returns the connection unless its life is over, which then ends it.
@@ -303,8 +306,7 @@ impl Link {
     /// Sends the next request, and reads the response.
     async fn send_once(&mut self, step: &Step) -> Result<Came, Failure> {
         self.response.begin(step);
-        let idle = self.idle.take().and_then(|idle| self.shared.unspent(idle));
-        let idle = idle.and_then(|mut idle| idle.is_open().then_some(idle));
+        let idle = self.idle.take().and_then(|idle| self.shared.usable(idle));
         let is_used = idle.is_some();
         let idle = match idle {
             Some(idle) => idle,

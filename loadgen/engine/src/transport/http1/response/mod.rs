@@ -34,6 +34,8 @@ pub struct Reader {
     no_body: bool,
     /// Number of interim responses (1xx) before the answer.
     interim: u32,
+    /// Whether one of them was 100 (Continue).
+    continues: bool,
     /// The incomplete head, chunk size line, chunk end or trailers, until the rest arrives.
     pending: Vec<u8>,
     minor: u8,
@@ -99,7 +101,7 @@ impl Reader {
     pub fn begin(&mut self, no_body: bool) {
         self.state = State::Head;
         self.no_body = no_body;
-        self.interim = 0;
+        (self.interim, self.continues) = (0, false);
         self.pending.clear();
         self.bytes = 0;
         self.keep = Keep::Nothing;
@@ -150,9 +152,9 @@ impl Reader {
         has_begun.then_some(self.interim)
     }
 
-    /// Returns the number of interim responses (1xx) so far.
-    pub fn interim(&self) -> u32 {
-        self.interim
+    /// Whether the server has asked for the body (100 Continue).
+    pub fn continues(&self) -> bool {
+        self.continues
     }
 
     /// Returns the number of seconds after which the server closes the idle connection; `None` if it has not said
@@ -326,6 +328,7 @@ impl Reader {
                     };
                 } else {
                     self.interim = self.interim.saturating_add(1);
+                    self.continues |= head.status == 100;
                 }
                 Ok(Some(length))
             }

@@ -91,7 +91,7 @@ pub(super) struct Session {
     receive_window: ReceiveWindow,
     /// Number of requests that were begun.
     requests: Token,
-    /// What is left of the connection's life; `None` for no limit.
+    /// Remaining life of the connection; `None` for no limit.
     life: Option<Life>,
     /// Whether no further request may begin, because loadgen wants none.
     is_retired: bool,
