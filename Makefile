@@ -90,8 +90,8 @@ test-program: $(PYTHON) $(EXPRESS) ## Test the real program, from outside, but w
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- --test-threads 3 $(addprefix --skip ,$(ALONE))
 
 test-measured: $(PYTHON) ## Test what needs the machine for itself: deadlines, comparisons and measurements
-	$(CARGO) test $(CARGO_FLAGS) --workspace --test measured
-	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- $(ALONE)
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test measured -- --test-threads 8
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- --test-threads 3 $(ALONE)
 
 test-python: test-targets test-tools ## Run the tests in Python
 
@@ -114,7 +114,7 @@ fmt: $(PYTHON) ## Format all code
 	$(PYTHON) -m ruff format
 
 test-network: ## Test cut, stalled and slow networks between hosts (two minutes)
-	$(CARGO) test $(CARGO_FLAGS) --workspace --test network -- --nocapture
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test network -- --test-threads 18 --nocapture
 
 # Chromium is Debian's. The packages that drive Chromium are in a separate, locked environment.
 CHROMIUM := $(or $(CHROMIUM),/usr/bin/chromium)

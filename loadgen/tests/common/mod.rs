@@ -7,6 +7,7 @@
 )]
 
 pub mod engine;
+pub mod machine;
 pub mod processes;
 pub mod program;
 pub mod streaming;

@@ -8,6 +8,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crate::common::Counting;
+use crate::common::machine;
 use crate::common::processes::{named, tree};
 use crate::common::program::{Finished, Project};
 use loadgen::lab::Layout;
@@ -99,7 +100,7 @@ fn assert_not_ranked(document: &Value, bottleneck: &Value, verdict: &str) {
 
 #[test]
 fn a_starved_generator_is_the_bottleneck() {
-    let _alone = crate::ALONE.blocking_lock();
+    let _alone = machine::alone_now();
     let layout = Layout::here(1);
     let [cpu] = layout.generator[..] else {
         return eprintln!("skipped: it takes a machine whose generator has one CPU: {layout:?}");
@@ -115,7 +116,7 @@ fn a_starved_generator_is_the_bottleneck() {
 
 #[test]
 fn a_starved_backend_is_the_bottleneck() {
-    let _alone = crate::ALONE.blocking_lock();
+    let _alone = machine::alone_now();
     let layout = Layout::here(1);
     let [cpu] = layout.backends[..] else {
         return eprintln!("skipped: it takes a machine whose backends have one CPU: {layout:?}");
@@ -131,7 +132,7 @@ fn a_starved_backend_is_the_bottleneck() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_noise_floor_is_kept_for_later_comparisons() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Counting::start().await;
     let project = Project::real();
     let run = |more: &[&str]| {
@@ -156,7 +157,7 @@ async fn the_noise_floor_is_kept_for_later_comparisons() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_running_server_is_not_calibrated() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Counting::start().await;
     let project = Project::real();
     let fixed = ["-s=direct", "--users=4", "--duration=300ms", "--warmup=0s", "--format=json"];
@@ -170,7 +171,7 @@ async fn a_running_server_is_not_calibrated() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_generator_is_calibrated_once() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     if std::thread::available_parallelism().unwrap().get() < 2 {
         println!("skipped: generator and target share a CPU here");
         return;

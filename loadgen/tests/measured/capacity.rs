@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use crate::common::Counting;
+use crate::common::machine;
 use crate::common::processes::{assert_gone, signal, tree};
 use crate::common::program::{Finished, Project, shape};
 use axum::Router;
@@ -61,7 +62,7 @@ fn number(value: &Value, pointer: &str) -> f64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_serial_server_carries_one_request_per_service_time() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Serial::start().await;
     let project = Project::real().file("mine.toml", STEP);
     let arguments = ["--rounds=2", "--duration=1s", "--precision=10", "--format=json"];
@@ -94,7 +95,7 @@ async fn a_serial_server_carries_one_request_per_service_time() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn no_capacity_is_found_if_no_rate_passes() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Serial::start().await;
     let thresholds = "[thresholds]\nmax = \"< 1ms\"\n";
     let project = Project::real().file("mine.toml", &format!("{STEP}{thresholds}"));
@@ -111,7 +112,7 @@ async fn no_capacity_is_found_if_no_rate_passes() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_interrupt_keeps_the_finished_trials() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", STEP);
     let arguments = ["capacity", "--scenario=mine.toml", "--url", &server.url, "--workers=2"];
@@ -141,7 +142,7 @@ async fn an_interrupt_keeps_the_finished_trials() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_search_leaves_its_finished_rounds() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Serial::start().await;
     let project = Project::real().file("mine.toml", STEP);
     let arguments = ["capacity", "--scenario=mine.toml", "--url", &server.url, "--rounds=9"];
@@ -163,7 +164,7 @@ async fn a_killed_search_leaves_its_finished_rounds() {
 
 #[test]
 fn a_target_is_restarted_after_a_rate_that_it_did_not_carry() {
-    let _alone = crate::ALONE.blocking_lock();
+    let _beside = machine::beside_now();
     let project = Project::real();
     let arguments = ["capacity", "-s=direct", "-t=sanic", "--rounds=1", "--precision=30"];
     let short = ["--warmup=300ms", "--duration=500ms", "--format=json", "--out=run"];

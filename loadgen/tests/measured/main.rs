@@ -18,6 +18,3 @@ mod open_model;
 mod probe;
 mod streams;
 mod worker_loss;
-
-/// Lock that each test holds while it measures: the tests would disturb each other.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

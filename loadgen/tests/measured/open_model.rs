@@ -7,6 +7,7 @@ use loadgen::measure::{Phase, SendGaps};
 use tokio_util::sync::CancellationToken;
 
 use crate::common::engine::{finish, hold, plan, planned, run_round};
+use crate::common::machine;
 use crate::common::{Counting, stalling};
 
 fn open(load: &str) -> String {
@@ -15,7 +16,7 @@ fn open(load: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_planned_request_is_sent_by_the_fewest_users() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Counting::start().await;
     let load = "rate = 500\nramp_up = \"400ms\"\nduration = \"1s\"";
     let mut plan = plan(&server.url, &open(load));
@@ -41,7 +42,7 @@ async fn every_planned_request_is_sent_by_the_fewest_users() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn poisson_arrivals_end_after_the_configured_iterations() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Counting::start().await;
     let load = "rate = 2000\narrivals = \"poisson\"\niterations = 321";
     let (series, _) = finish(plan(&server.url, &open(load))).await;
@@ -52,7 +53,7 @@ async fn poisson_arrivals_end_after_the_configured_iterations() {
 #[tokio::test]
 async fn a_stalled_generator_sends_in_clumps() {
     const STALL: Duration = Duration::from_millis(20);
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Counting::start().await;
     let stalling = tokio::spawn(async {
         loop {
@@ -73,7 +74,7 @@ async fn a_stalled_generator_sends_in_clumps() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_closed_model_has_no_schedule() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Counting::start().await;
     let load = "[load]\nusers = 2\niterations = 20\n[[step]]\nget = \"/\"";
     let (_, finished) = finish(plan(&server.url, load)).await;
@@ -82,7 +83,7 @@ async fn the_closed_model_has_no_schedule() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn requests_without_a_free_user_are_unsent() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Counting::start().await;
     let load = "[load]\nmodel = \"open\"\nrate = 100\nusers = 2\nduration = \"1s\"\n\
                 [[step]]\nget = \"/slow/400\"";
@@ -99,7 +100,7 @@ async fn requests_without_a_free_user_are_unsent() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_ends_the_plan_at_once() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Counting::start().await;
     let stop = CancellationToken::new();
     let load = open("rate = 200\nduration = \"1m\"");
@@ -120,7 +121,7 @@ async fn a_stop_ends_the_plan_at_once() {
 /// 900 ms, and 0.1 % for longer than 990 ms.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stall_counts_for_all_requests_planned_during_it() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let address = stalling(Duration::from_secs(4)).await;
     let load = open("rate = 1100\nusers = 2000\nduration = \"10s\"");
     let (series, _) = finish(plan(&format!("http://{address}"), &load)).await;

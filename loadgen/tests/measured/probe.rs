@@ -16,6 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Mutex;
 use tokio::time::sleep;
 
+use crate::common::machine;
 use crate::common::program::Project;
 
 /// Time for which a server works on a request, at least.
@@ -84,7 +85,7 @@ fn ratio(target: &Value) -> f64 {
 /// Theory says 0.8 for two users, and less where the probe also meets itself.
 #[tokio::test(flavor = "multi_thread")]
 async fn two_users_do_not_see_what_another_client_waits() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let address = one_at_a_time().await;
     let scenario = "load = { users = 2 }\n[[step]]\nget = \"/\"\n";
     let (target, verdicts) =
@@ -101,7 +102,7 @@ async fn two_users_do_not_see_what_another_client_waits() {
 /// Theory says 20 / 20.5 for twenty users, or nearer to 1 with the requests of the probe.
 #[tokio::test(flavor = "multi_thread")]
 async fn twenty_users_see_what_another_client_waits() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let address = one_at_a_time().await;
     let scenario = "load = { users = 20 }\n[[step]]\nget = \"/\"\n";
     let (target, verdicts) =
@@ -116,7 +117,7 @@ async fn twenty_users_see_what_another_client_waits() {
 /// on a machine that delays all requests.
 #[tokio::test(flavor = "multi_thread")]
 async fn users_of_one_connection_wait_for_each_other() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let address = one_of_each_connection().await;
     let scenario = "http = { version = \"2\", connections = 1 }\n\
                     load = { users = 8 }\n[[step]]\nget = \"/\"\n";

@@ -9,6 +9,7 @@ use serde_json::json;
 
 use super::bottleneck::{Spinner, renice_threads};
 use crate::common::engine::{finish, hold, plan};
+use crate::common::machine;
 use crate::common::program::{Finished, Project};
 use crate::common::streaming::{Events, Streaming};
 
@@ -40,7 +41,7 @@ async fn streamed(transport: &str) -> (Counts, [Duration; 2]) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_late_event_is_reported_within_five_milliseconds() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     for transport in ["http1", "reqwest"] {
         let mut off = Vec::new();
         // Other programs may delay the threads of this test. They do not delay each attempt.
@@ -69,7 +70,7 @@ async fn a_late_event_is_reported_within_five_milliseconds() {
 
 #[test]
 fn a_starved_reader_is_blamed_and_not_the_server() {
-    let _alone = crate::ALONE.blocking_lock();
+    let _alone = machine::alone_now();
     let allowed = loadgen::lab::cpus::available();
     let [cpu, _, ..] = allowed[..] else {
         return eprintln!("skipped: it takes a second CPU, on which the server is not starved");

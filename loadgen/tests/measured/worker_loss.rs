@@ -6,6 +6,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::common::Counting;
+use crate::common::machine;
 use crate::common::processes::{assert_gone, named, signal, tree};
 use crate::common::program::Project;
 use rustix::process::Signal;
@@ -26,7 +27,7 @@ struct Lossy {
 
 /// Sends `how` to one of a run's three workers, 2.5 s into the first round.
 async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", SCENARIO);
     let fixed = ["-s=mine.toml", "--url", &server.url, "--workers=3", "--out=run"];

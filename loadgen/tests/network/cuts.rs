@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::ALONE;
+use crate::common::machine;
 use crate::proxy::{Line, Proxy};
 use crate::setting::{Manager, Running, Setting};
 
@@ -50,7 +50,7 @@ impl UnderWay {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stall_that_heals_within_the_lease_loses_nothing() {
-    let _alone = ALONE.lock().await;
+    let _beside = machine::beside().await;
     let run = UnderWay::start(6, &[]).await;
     run.proxy.set(Line::Stalled);
     tokio::time::sleep(Duration::from_millis(1_500)).await;
@@ -62,7 +62,7 @@ async fn a_stall_that_heals_within_the_lease_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_stalled_beyond_the_lease_stops_and_stays_out() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let run = UnderWay::start(14, &["--on-worker-loss=continue"]).await;
     let stalled = run.proxy.set(Line::Stalled);
     let seen = run.manager.running.says("worker 1 was lost", ENDED) - stalled;
@@ -93,7 +93,7 @@ async fn a_worker_stalled_beyond_the_lease_stops_and_stays_out() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cut_line_ends_the_run_unless_losses_are_allowed() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let run = UnderWay::start(20, &[]).await;
     let cut = run.proxy.set(Line::Cut);
     let seen = run.manager.running.says("worker 1 was lost", ENDED) - cut;
@@ -112,7 +112,7 @@ async fn a_cut_line_ends_the_run_unless_losses_are_allowed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_silently_lost_manager_leaves_no_load_running() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let run = UnderWay::start(20, &[]).await;
     let gone = run.proxy.set(Line::HalfOpen);
     let seen = run.manager.running.says("worker 1 was lost", ENDED) - gone;

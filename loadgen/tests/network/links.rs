@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::ALONE;
+use crate::common::machine;
 use crate::host::Host;
 use crate::namespaces::{Hosts, Link};
 use crate::setting::{Manager, Running, Setting};
@@ -48,7 +48,7 @@ impl Network {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_short_link_failure_loses_nothing() {
-    let _alone = ALONE.lock().await;
+    let _beside = machine::beside().await;
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
     let (setting, manager, workers) = network.run(6, &[]).await;
@@ -61,7 +61,7 @@ async fn a_short_link_failure_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_without_its_manager_ends_its_load() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
     let (setting, manager, workers) = network.run(14, &["--on-worker-loss=continue"]).await;
@@ -89,7 +89,7 @@ async fn a_worker_without_its_manager_ends_its_load() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_over_a_long_link_starts_with_the_others() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
     or_skip!(link.delays(Duration::from_millis(200)));
@@ -108,7 +108,7 @@ async fn a_worker_over_a_long_link_starts_with_the_others() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_on_other_hosts_join_a_manager_on_all_addresses() {
-    let _alone = ALONE.lock().await;
+    let _beside = machine::beside().await;
     let network = or_skip!(Network::new());
     let _link = or_skip!(network.link());
     let [manager, server, one, two] = &network.hosts;
@@ -124,7 +124,7 @@ async fn workers_on_other_hosts_join_a_manager_on_all_addresses() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lost_packets_lose_no_results() {
-    let _alone = ALONE.lock().await;
+    let _beside = machine::beside().await;
     let network = or_skip!(Network::new());
     let link = or_skip!(network.link());
     or_skip!(link.loses(0.1));

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use crate::ALONE;
 use crate::attacker::{Attacker, Seen};
+use crate::common::machine;
 use crate::host::Host;
 use crate::namespaces::Hosts;
 use crate::setting::{Running, Setting};
@@ -57,7 +57,7 @@ fn check(seen: &Seen, starts: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_user_cannot_intercept_worker_and_manager() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let shared = or_skip!(Shared::new());
     let attacker = or_skip!(shared.attacker());
     let Shared { setting, host, .. } = &shared;
@@ -80,7 +80,7 @@ async fn another_user_cannot_intercept_worker_and_manager() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn another_user_cannot_intercept_a_run_and_its_workers() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let shared = or_skip!(Shared::new());
     let attacker = or_skip!(shared.attacker());
     let Shared { setting, host, .. } = &shared;

@@ -33,6 +33,3 @@ mod slow;
 mod starts;
 mod strangers;
 mod wire;
-
-/// Lock that each test holds while the test runs: other tests would disturb what it times.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());

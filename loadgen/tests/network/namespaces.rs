@@ -3,6 +3,7 @@
 
 use std::net::IpAddr;
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use crate::host::Host;
@@ -14,9 +15,10 @@ pub struct Hosts(Vec<Host>);
 impl Hosts {
     /// Creates one host for each name. Returns the reason if this machine cannot create hosts.
     pub fn new<const N: usize>(names: [&str; N]) -> Result<(Self, [Host; N]), String> {
-        let mut hosts = Self(Vec::new());
+        static MADE: AtomicUsize = AtomicUsize::new(0);
+        let (mut hosts, set) = (Self(Vec::new()), MADE.fetch_add(1, Ordering::Relaxed));
         for (n, name) in (1..).zip(names) {
-            let name = format!("loadgen-{}-{name}", std::process::id());
+            let name = format!("loadgen-{}-{set}-{name}", std::process::id());
             ip(&format!("netns add {name}"))?;
             let address = IpAddr::from([10, 99, 0, n]);
             hosts.0.push(Host::Namespace { name: name.clone(), address });

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ALONE;
+use crate::common::machine;
 use crate::proxy::{Line, Proxy};
 use crate::setting::Setting;
 
@@ -13,7 +13,7 @@ const TOGETHER: Duration = Duration::from_millis(10);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_distant_worker_sends_its_share() {
-    let _alone = ALONE.lock().await;
+    let _beside = machine::beside().await;
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, FAR).await;
     let manager = setting.manager(4, &[]);
@@ -26,7 +26,7 @@ async fn a_distant_worker_sends_its_share() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_distant_worker_starts_and_changes_load_with_the_others() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     // Other programs on this machine only add to the difference: the best of three runs counts.
     let mut closest = [Duration::MAX; 2];
     for _ in 0..3 {
@@ -75,7 +75,7 @@ async fn far_run() -> [Duration; 2] {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sending_metrics_delays_no_request() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, Line::FREE).await;
     let manager = setting.manager(6, &[]);

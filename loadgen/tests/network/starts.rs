@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ALONE;
+use crate::common::machine;
 use crate::setting::Setting;
 
 /// Maximum time between the starts of two workers of one host, however busy the host.
@@ -13,7 +13,7 @@ const READY: Duration = Duration::from_millis(20);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_start_together_when_all_their_connections_are_open() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let setting = Setting::here(2);
     let manager = setting.manager(2, &[]);
     let workers = [setting.worker(0), setting.worker(1)];

@@ -12,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::ALONE;
+use crate::common::machine;
 use crate::setting::{Running, Setting};
 
 /// Number of connections to open, if the system lets a process have so many.
@@ -22,7 +22,7 @@ const OTHER_FILES: u64 = 500;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_of_a_gigabyte_disturbs_no_worker() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let setting = Setting::here(2);
     let manager = setting.manager(10, &[]);
     let workers = [setting.worker(0), setting.worker(1)];
@@ -67,7 +67,7 @@ fn as_worker(join: &Join, socket: &Path) -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn thousands_of_silent_connections_disturb_no_worker() {
-    let _alone = ALONE.lock().await;
+    let _alone = machine::alone().await;
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).unwrap();
     let most =

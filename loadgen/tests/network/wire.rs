@@ -1,12 +1,12 @@
 //! Eavesdroppers on the connection between a worker and its manager.
 
-use crate::ALONE;
+use crate::common::machine;
 use crate::proxy::{Line, Proxy};
 use crate::setting::Setting;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_eavesdropper_reads_no_secret() {
-    let _alone = ALONE.lock().await;
+    let _beside = machine::beside().await;
     let setting = Setting::here(2);
     let proxy = Proxy::before(&setting.address, Line::FREE).await;
     let manager = setting.manager(2, &[]);

@@ -8,6 +8,7 @@ use loadgen::engine::Seen;
 use tokio_util::sync::CancellationToken;
 
 use super::support::*;
+use crate::common::machine;
 
 /// Not a test, but the process that the next test kills: runs a long round against `LOADGEN_URL`,
 /// and prints the workers' process ids once the load has begun.
@@ -32,7 +33,7 @@ async fn a_manager() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_of_a_killed_manager_end() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut manager = Command::new(std::env::current_exe().unwrap())
         .args(["--ignored", "--exact", "cluster::ends::a_manager", "--nocapture"])
@@ -61,7 +62,7 @@ async fn workers_of_a_killed_manager_end() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn dropping_the_cluster_ends_its_workers() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let cluster = cluster(2).await;
     let pids = cluster.pids();
     drop(cluster);

@@ -6,10 +6,11 @@ use std::process::{Command, Stdio};
 use loadgen::cluster::{Cluster, ClusterError, LocalWorkers};
 
 use super::support::*;
+use crate::common::machine;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_ends_early_is_quoted() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("worker");
@@ -47,7 +48,7 @@ fn worker_with(document: &str) -> String {
 
 #[test]
 fn a_worker_refuses_a_join_document_that_is_not_for_it() {
-    let _alone = crate::ALONE.blocking_lock();
+    let _beside = machine::beside_now();
     let version = env!("CARGO_PKG_VERSION");
     let said = worker_with(&format!(
         r#"{{"protocol":99,"version":"{version}","address":"127.0.0.1:1","run":"a","worker":0,"user":"u","password":"hunter2"}}"#

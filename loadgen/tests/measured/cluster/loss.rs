@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use tokio_util::sync::CancellationToken;
 
 use super::support::*;
+use crate::common::machine;
 
 /// Runs a round and sends `how` to a worker in the middle of it. Returns the time from the signal
 /// to the end of the round, the results, the error of the next round, and the server's count.
@@ -53,7 +54,7 @@ fn check_loss(took: Duration, round: &Results, error: &ClusterError, count: u64)
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_killed_worker_ends_the_round_and_its_reports_are_kept() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let (took, round, error, count) = lose_a_worker(Signal::KILL).await;
     println!("a killed worker: {took:?}");
     check_loss(took, &round, &error, count);
@@ -66,7 +67,7 @@ async fn a_killed_worker_ends_the_round_and_its_reports_are_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_paused_worker_is_lost_within_the_lease_and_killed() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let (took, round, error, count) = lose_a_worker(Signal::STOP).await;
     println!("a paused worker: {took:?}");
     check_loss(took, &round, &error, count);
@@ -75,7 +76,7 @@ async fn a_paused_worker_is_lost_within_the_lease_and_killed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_gets_sigterm_is_lost_without_delay() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(2).await;
     let victim = cluster.pids()[0];
@@ -117,7 +118,7 @@ async fn go_on(
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_others_keep_their_shares_while_one_worker_remains() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(3).await.on_loss(OnLoss::Continue);
     let pids = cluster.pids();
@@ -171,7 +172,7 @@ fn child_of(parent: u32) -> u32 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_worker_that_wakes_up_ends_its_load() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = out_of_reach(folder.path(), 2).await.on_loss(OnLoss::Continue);

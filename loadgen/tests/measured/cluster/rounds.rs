@@ -8,10 +8,11 @@ use loadgen::scenario::{Arrivals, Model, Open, Until};
 use tokio_util::sync::CancellationToken;
 
 use super::support::*;
+use crate::common::machine;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn iterations_are_divided_exactly_in_every_round() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Server::start(Duration::ZERO).await;
     let mut cluster = cluster(4).await;
     let pids = cluster.pids();
@@ -32,7 +33,7 @@ async fn iterations_are_divided_exactly_in_every_round() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_share_the_arrivals_of_the_open_model() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Server::start(Duration::ZERO).await;
     let mut cluster = cluster(4).await;
     for (users, arrivals) in [(50, Arrivals::Even), (3, Arrivals::Poisson)] {
@@ -48,7 +49,7 @@ async fn workers_share_the_arrivals_of_the_open_model() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_of_a_timed_round_is_counted_once_and_reported_live() {
-    let _alone = crate::ALONE.lock().await;
+    let _beside = machine::beside().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(4).await;
     let plan = plan(&server.url, 10, seconds(3));
@@ -76,7 +77,7 @@ async fn every_request_of_a_timed_round_is_counted_once_and_reported_live() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_keeps_the_results_and_the_next_round_runs() {
-    let _alone = crate::ALONE.lock().await;
+    let _alone = machine::alone().await;
     let server = Server::start(Duration::from_millis(5)).await;
     let mut cluster = cluster(3).await;
     let timed = plan(&server.url, 6, seconds(60));
