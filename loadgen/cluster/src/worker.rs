@@ -182,7 +182,8 @@ impl Worker {
         if !self.end_round().await {
             return Err("the previous round has not ended yet".to_owned());
         }
-        let goose = GooseRound::prepare(plan).map_err(|e| e.to_string())?;
+        // Large files may be read for their digests.
+        let goose = block_in_place(|| GooseRound::prepare(plan)).map_err(|e| e.to_string())?;
         goose.connect().await;
         let (goose, stop) = (Box::new(goose), CancellationToken::new());
         self.state = State::Prepared { goose, digest: assignment.plan, stop };

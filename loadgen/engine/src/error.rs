@@ -10,6 +10,10 @@ pub enum EngineError {
     #[error("cannot create an HTTP client: {0}")]
     #[diagnostic(code(no_http_client), help("check [http] in the scenario"))]
     Client(String),
+    /// A file that a step sends is not here, or differs from that of the manager.
+    #[error("{0}")]
+    #[diagnostic(code(file_differs))]
+    File(String),
     /// Goose, the library that runs the users, refused to start them or gave up before they ended.
     #[error("Goose could not run the users: {0}")]
     #[diagnostic(code(goose_failed))]

@@ -28,7 +28,7 @@ use super::strain_monitor::StrainMonitor;
 use super::transport::Transport;
 use super::user::Shared;
 use loadgen_measure::{Connections, HeldUp, Latencies, Recorder, RowsUsed, SendGaps, Snapshot};
-use loadgen_scenario::{Model, Secrets};
+use loadgen_scenario::{Model, OnDisk, Secrets};
 
 /// Delay from the end of a second to the snapshot of this second, so that the snapshot includes
 /// requests that ended in the last moment of the second.
@@ -82,6 +82,7 @@ pub struct GooseRound {
 impl GooseRound {
     /// Prepares a round of `plan`, without sending anything.
     pub fn prepare(plan: Plan) -> Result<Self, EngineError> {
+        plan.scenario.files_on_disk().try_for_each(OnDisk::open).map_err(EngineError::File)?;
         let transport = Transport::new(&plan).map_err(EngineError::Client)?;
         let (change, changes) = mpsc::unbounded_channel();
         let strain = Arc::new(StrainMonitor::new());

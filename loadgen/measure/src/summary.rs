@@ -47,6 +47,10 @@ pub struct Summary {
     pub failed_per_s: f64,
     /// Bytes of response bodies per second, including those of failed requests.
     pub bytes_per_s: f64,
+    /// Bytes of files in the bodies of requests with an expected response, per second; `None` if the step sends no
+    /// file, and in documents of earlier versions.
+    #[serde(default)]
+    pub uploaded_bytes_per_s: Option<f64>,
     /// Sizes of the bodies of the expected responses; `None` without an expected response.
     pub body_bytes: Option<BodySizes>,
     /// Latency of the expected responses from their planned send.
@@ -131,6 +135,7 @@ impl Summary {
             rate_per_s: per_second(counts.answered.len()),
             failed_per_s: per_second(counts.failures()),
             bytes_per_s: per_second(counts.bytes),
+            uploaded_bytes_per_s: None,
             body_bytes: counts.bodies,
             ttfb_us: LatencySummary::from(counts.ttfb()),
             // In the closed model, a request is planned for the moment of its send.
@@ -144,6 +149,13 @@ impl Summary {
             failed_us: LatencySummary::from(&counts.failed),
             stream: counts.stream.as_ref().map(|stream| StreamSummary::new(stream, window)),
         }
+    }
+
+    /// Adds that each request sends files of so many bytes, if it does.
+    #[must_use]
+    pub fn uploading(mut self, bytes: Option<u64>) -> Self {
+        self.uploaded_bytes_per_s = bytes.map(|bytes| bytes as f64 * self.rate_per_s);
+        self
     }
 
     /// The share of requests that failed, 0 to 1; 0 if there are no requests.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::data::Data;
+use super::on_disk::OnDisk;
 use super::template::Template;
 use loadgen_text::count;
 
@@ -31,13 +32,23 @@ pub enum Part {
     File(Attachment),
 }
 
-/// Content of a file, read with the scenario. A clone shares the bytes.
+/// A file whose content is sent.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attachment {
     /// Path of the file, as written in the scenario.
     pub path: String,
-    #[serde(with = "shared")]
-    bytes: Bytes,
+    /// Content of the file.
+    pub content: Content,
+}
+
+/// Content of a file. A clone shares it.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Content {
+    /// Bytes that were read with the scenario.
+    Kept(#[serde(with = "shared")] Bytes),
+    /// More bytes than are kept.
+    OnDisk(OnDisk),
 }
 
 impl Body {
@@ -51,6 +62,14 @@ impl Body {
         self.parts.iter().filter_map(|part| match part {
             Part::Text(text) => Some(text),
             Part::File(_) => None,
+        })
+    }
+
+    /// Returns the files of the body.
+    pub fn files(&self) -> impl Iterator<Item = &Attachment> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Text(_) => None,
+            Part::File(file) => Some(file),
         })
     }
 
@@ -95,30 +114,55 @@ impl Body {
 }
 
 impl Part {
-    /// Returns the bytes that each request has; `None` for a text with generated parts.
+    /// Returns the bytes that each request has; `None` for a text with generated parts, and for a file that
+    /// is not in memory.
     pub fn as_constant(&self) -> Option<&[u8]> {
         match self {
             Self::Text(text) => text.as_constant().map(str::as_bytes),
-            Self::File(file) => Some(file.bytes()),
+            Self::File(file) => file.kept().map(|bytes| &bytes[..]),
         }
     }
 }
 
 impl Attachment {
-    pub(super) fn new(path: &str, bytes: Vec<u8>) -> Self {
-        Self { path: path.to_owned(), bytes: bytes.into() }
+    pub(super) fn new(path: &str, content: Content) -> Self {
+        Self { path: path.to_owned(), content }
     }
 
-    /// Returns the content of the file.
+    /// Returns the content, if it is in memory.
     #[must_use]
-    pub fn bytes(&self) -> &Bytes {
-        &self.bytes
+    pub fn kept(&self) -> Option<&Bytes> {
+        match &self.content {
+            Content::Kept(bytes) => Some(bytes),
+            Content::OnDisk(_) => None,
+        }
+    }
+
+    /// Returns the file, if its content is not in memory.
+    #[must_use]
+    pub fn on_disk(&self) -> Option<&OnDisk> {
+        match &self.content {
+            Content::Kept(_) => None,
+            Content::OnDisk(file) => Some(file),
+        }
+    }
+
+    /// Number of bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        match &self.content {
+            Content::Kept(bytes) => bytes.len() as u64,
+            Content::OnDisk(file) => file.length(),
+        }
     }
 
     /// Returns the SHA-256 digest of the content, in hexadecimal digits.
     #[must_use]
     pub fn digest(&self) -> String {
-        format!("{:x}", Sha256::digest(&self.bytes))
+        match &self.content {
+            Content::Kept(bytes) => format!("{:x}", Sha256::digest(bytes)),
+            Content::OnDisk(file) => file.digest().to_owned(),
+        }
     }
 }
 
@@ -133,14 +177,14 @@ impl fmt::Display for Body {
 
 impl fmt::Display for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "[{}: {} bytes]", self.path, count(self.bytes.len() as u64))
+        write!(f, "[{}: {} bytes]", self.path, count(self.length()))
     }
 }
 
 impl fmt::Debug for Attachment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Attachment");
-        shown.field("path", &self.path).field("length", &self.bytes.len());
+        shown.field("path", &self.path).field("length", &self.length());
         shown.field("sha256", &self.digest()).finish()
     }
 }
@@ -168,7 +212,10 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).cycle().take(3_000).collect();
         let body = Body {
             content_type: "image/png".to_owned(),
-            parts: vec![Part::File(Attachment::new("a/b.png", bytes.clone()))],
+            parts: vec![Part::File(Attachment::new(
+                "a/b.png",
+                Content::Kept(bytes.clone().into()),
+            ))],
         };
         let packed = rmp_serde::to_vec_named(&body).unwrap();
         assert!(packed.len() < bytes.len() + 100, "{}", packed.len());

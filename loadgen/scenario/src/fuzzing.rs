@@ -8,7 +8,7 @@ use std::fmt::Write;
 use tokio::runtime::Builder;
 use url::{Url, form_urlencoded};
 
-use super::body::{Attachment, Body, Part};
+use super::body::{Attachment, Body, Content, Part};
 use super::data::Data;
 use super::escape::Position;
 use super::multipart::{Field, encode, escaped};
@@ -119,7 +119,10 @@ fn fields_are_read_back(pairs: &[Pair]) {
             }
             Origin::File => {
                 let file_name = Template::literal(escaped(name).unwrap());
-                (Some(file_name), Part::File(Attachment::new("a", value.clone().into())))
+                (
+                    Some(file_name),
+                    Part::File(Attachment::new("a", Content::Kept(value.clone().into()))),
+                )
             }
         };
         let content_type = file_name.is_some().then(|| "image/png".to_owned());
@@ -150,7 +153,7 @@ fn sent_bytes(body: &Body, data: &mut Data) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in &body.parts {
         match part {
-            Part::File(file) => bytes.extend_from_slice(file.bytes()),
+            Part::File(file) => bytes.extend_from_slice(file.kept().unwrap()),
             Part::Text(text) => {
                 let mut out = String::new();
                 text.render(data, &mut out).unwrap();

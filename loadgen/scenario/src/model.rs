@@ -7,12 +7,13 @@ use serde::{Deserialize, Serialize};
 
 use super::action::Action;
 use super::backend::Backend;
-use super::body::Body;
+use super::body::{Attachment, Body};
 use super::expect::{Condition, Expect};
 use super::flow::{Assign, Flow, Given, Repeat};
 use super::http::Http;
 use super::load::{Load, ThinkTime};
 use super::method::Method;
+use super::on_disk::OnDisk;
 use super::proof::Proof;
 use super::protos::Protos;
 use super::rows::Rows;
@@ -69,6 +70,12 @@ impl Scenario {
     /// Returns all steps, in the order of sending: also those that no user sends.
     pub fn all_steps(&self) -> impl Iterator<Item = &Step> + Clone {
         self.once.iter().chain(&self.steps).chain(&self.finally)
+    }
+
+    /// Returns the files that steps send without having them in memory.
+    pub fn files_on_disk(&self) -> impl Iterator<Item = &OnDisk> {
+        let bodies = self.all_steps().filter_map(|step| step.body.as_ref());
+        bodies.flat_map(Body::files).filter_map(Attachment::on_disk)
     }
 
     /// Returns the indices of the steps that each user sends once, before its first iteration.

@@ -4,7 +4,7 @@
 use memchr::memmem;
 use sha2::{Digest, Sha256};
 
-use super::body::{Body, Part};
+use super::body::{Body, Content, Part};
 use super::escape::{Position, RenderError};
 use super::template::Template;
 
@@ -84,7 +84,11 @@ fn constants(field: &Field) -> Vec<&[u8]> {
     all.extend(field.file_name.iter().flat_map(Template::literals).map(str::as_bytes));
     match &field.content {
         Part::Text(text) => all.extend(text.literals().map(str::as_bytes)),
-        Part::File(file) => all.push(file.bytes()),
+        // A boundary that follows from the digest of a content is not in the content.
+        Part::File(file) => all.push(match &file.content {
+            Content::Kept(bytes) => bytes,
+            Content::OnDisk(file) => file.digest().as_bytes(),
+        }),
     }
     all
 }

@@ -59,6 +59,7 @@ mod stages;
 mod turns;
 mod unlike;
 mod unused;
+mod uploads;
 mod url;
 mod verification;
 mod websocket;

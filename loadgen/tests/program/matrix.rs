@@ -28,7 +28,7 @@ fn every_target_is_measured_with_each_number_of_workers_and_users() {
         "--users=2,4",
         "--rounds=1",
         "--warmup=200ms",
-        "--duration=300ms",
+        "--duration=1s",
         "--seed=1",
         "--format=json",
         "--out=run",

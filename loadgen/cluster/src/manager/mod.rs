@@ -19,12 +19,15 @@ use super::round_state::OnLoss;
 use super::worker_process::Process;
 use loadgen_engine::{Host, LostWorker, Plan, Results, RoundControl, Seen, Share};
 use loadgen_measure::GrowingSeries;
+use loadgen_scenario::OnDisk;
 
 /// Time between two checks: of the worker processes while workers join, and
 /// of the time limits during a round.
 pub(super) const TICK: Duration = Duration::from_millis(100);
-/// Time limit for a worker to prepare a round.
+/// Time limit for a worker to prepare a round, without the time to read large files.
 const PREPARE_LIMIT: Duration = Duration::from_secs(10);
+/// Bytes per second that a worker reads at least of the files whose digests it compares: a slow disk.
+const READS_PER_S: f64 = 50e6;
 /// Time limit for workers to end after the command to leave. Worker
 /// processes that take longer are killed.
 const QUIT_LIMIT: Duration = Duration::from_secs(2);
@@ -130,12 +133,14 @@ impl Cluster {
     /// Prepares all workers for a round of `plan`, and returns the plan's digest.
     async fn prepare(&mut self, plan: &Plan) -> Result<Digest, ClusterError> {
         let mut preparing = JoinSet::new();
+        let to_read: u64 = plan.scenario.files_on_disk().map(OnDisk::length).sum();
+        let limit = PREPARE_LIMIT + Duration::from_secs_f64(to_read as f64 / READS_PER_S);
         let Dispatched { digest, workers } = self.dispatch(plan).await?;
         for (worker, sent) in workers {
             match sent {
                 Ok(assignment) => {
                     let prepare = Command::Prepare { epoch: self.epoch, assignment };
-                    self.send_to(&mut preparing, worker, "the plan", prepare, PREPARE_LIMIT);
+                    self.send_to(&mut preparing, worker, "the plan", prepare, limit);
                 }
                 Err(error) => self.give_up(worker, &format!("it did not accept the plan: {error}")),
             }

@@ -20,6 +20,7 @@ mod journey;
 mod lifetime;
 mod proxy;
 mod redirect;
+mod request_body;
 mod reqwest;
 mod resend;
 mod route;

@@ -1,9 +1,9 @@
 //! A request to which a redirect leads.
 
-use bytes::Bytes;
 use url::Url;
 
 use crate::transport::fields::Fields;
+use crate::transport::request_body::RequestBody;
 use crate::transport::{Failure, step_request};
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Method, Step};
@@ -23,12 +23,12 @@ pub(in crate::transport) struct Request {
     pub(in crate::transport) url: Url,
     /// The fields, `host` among them, without `content-length`.
     pub(in crate::transport) fields: Fields,
-    pub(in crate::transport) body: Bytes,
+    pub(in crate::transport) body: RequestBody,
 }
 
 impl Request {
     /// Returns the request of `step` to `url`, as it was rendered.
-    pub(super) fn of(step: &Step, url: Url, rendered: (Fields, Bytes)) -> Self {
+    pub(super) fn of(step: &Step, url: Url, rendered: (Fields, RequestBody)) -> Self {
         let (fields, body) = rendered;
         Self { method: step.method.clone(), url, fields, body }
     }
@@ -80,7 +80,7 @@ impl Request {
             fields.push(b"host", step_request::host(&url).as_bytes());
         }
         let (method, body) = match becomes_get {
-            true => (Method::GET, Bytes::new()),
+            true => (Method::GET, RequestBody::default()),
             false => (self.method, self.body),
         };
         Ok(Self { method, url, fields, body })
@@ -126,7 +126,7 @@ mod tests {
             fields.push(name.as_bytes(), value.as_bytes());
         }
         let url = Url::parse("http://127.0.0.1:8000/a/b?c=d").unwrap();
-        Request { method, url, fields, body: Bytes::from_static(b"body") }
+        Request { method, url, fields, body: bytes::Bytes::from_static(b"body").into() }
     }
 
     fn names(request: &Request) -> String {
@@ -138,7 +138,7 @@ mod tests {
     fn a_redirect_changes_the_method_as_in_browsers() {
         let after = |method: Method, status| {
             let next = request(method).redirected(status, b"/x").unwrap();
-            format!("{} {}", next.method, next.body.len())
+            format!("{} {}", next.method, next.body.length())
         };
         for status in [301, 302] {
             assert_eq!(after(Method::POST, status), "GET 0");

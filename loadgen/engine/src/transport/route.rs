@@ -1,10 +1,9 @@
 //! One server, over one of the transports, and a user's way to it.
 
+use crate::transport::request_body::RequestBody;
 use std::sync::Arc;
 use std::task::Context;
 use std::time::Instant;
-
-use bytes::Bytes;
 
 use super::fields::Fields;
 use super::redirect::Request;
@@ -88,7 +87,7 @@ impl Route {
         match self {
             Self::Http1(link) => link.render(index, data),
             Self::Http2(link) => link.render(index, data),
-            Self::Reqwest(link) => Ok(link.render(index, data)?),
+            Self::Reqwest(link) => link.render(index, data),
         }
     }
 
@@ -122,7 +121,7 @@ impl Route {
 
     /// Returns the fields of the request that was rendered last, without added cookies; and its body, which may be
     /// left out unless `with_body`.
-    pub(super) fn rendered(&self, with_body: bool) -> (Fields, Bytes) {
+    pub(super) fn rendered(&self, with_body: bool) -> (Fields, RequestBody) {
         match self {
             Self::Http1(link) => link.rendered(with_body),
             Self::Http2(link) => link.rendered(),

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use bytes::Bytes;
 use url::Url;
 
 use super::USER_AGENT;
-use loadgen_scenario::{Action, Body, Data, Part, RenderError, Step, Template};
+use super::request_body::RequestBody;
+use loadgen_scenario::{Action, Body, Content, Data, Part, RenderError, Step, Template};
 
 /// Returns the path and the query of the request to a server with the base URL `url`.
 pub(super) fn path(step: &Step, url: &Url) -> Template {
@@ -38,24 +38,23 @@ pub(super) fn headers(step: &Step, url: &Url) -> Vec<(String, Template)> {
     defaults.chain(step.headers.iter().cloned()).chain(media_type).collect()
 }
 
-/// Returns the body of the next request. A body that is one file is not copied. Any other body is
-/// rendered to one place.
-pub(super) fn body(body: &Body, data: &mut Data) -> Result<Bytes, RenderError> {
-    if let [Part::File(file)] = body.parts.as_slice() {
-        return Ok(file.bytes().clone());
-    }
-    let (mut bytes, mut text) = (Vec::new(), String::new());
+/// Returns the body of the next request. Files are not copied.
+pub(super) fn body(body: &Body, data: &mut Data) -> Result<RequestBody, RenderError> {
+    let mut all = RequestBody::default();
     for part in &body.parts {
         match part {
-            Part::File(file) => bytes.extend_from_slice(file.bytes()),
+            Part::File(file) => match &file.content {
+                Content::Kept(bytes) => all.push(bytes.clone()),
+                Content::OnDisk(file) => all.push_file(file),
+            },
             Part::Text(part) => {
-                text.clear();
+                let mut text = String::new();
                 part.render(data, &mut text)?;
-                bytes.extend_from_slice(text.as_bytes());
+                all.push(text.into());
             }
         }
     }
-    Ok(bytes.into())
+    Ok(all)
 }
 
 /// Percent-encodes the characters of a path or query that no URI may contain,

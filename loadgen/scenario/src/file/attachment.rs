@@ -3,22 +3,26 @@
 use std::io::ErrorKind;
 
 use super::reader::{Faults, Value};
-use crate::body::Attachment;
+use crate::body::{Attachment, Content};
 use crate::bounded::read_at_most;
+use crate::on_disk::OnDisk;
 
-/// Largest file, in bytes. Each process keeps the file in memory, and workers receive it with the
-/// scenario.
-const LARGEST: u64 = 16 << 20;
+/// Largest file, in bytes, that each process keeps in memory, and that workers receive with the scenario.
+const LARGEST_KEPT: u64 = 16 << 20;
 
-/// Reads the file whose path is `value`, relative to the folder of the scenario.
+/// Finds the file whose path is `value`, relative to the folder of the scenario. Reads it, unless it is
+/// larger than what processes keep.
 pub(super) fn read(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Attachment> {
     let path = value.name(faults)?;
-    match read_at_most(LARGEST, &faults.folder.join(path)) {
+    let place = faults.folder.join(path);
+    let content = match read_at_most(LARGEST_KEPT, &place) {
         Err(error) if error.kind() == ErrorKind::FileTooLarge => {
-            let help = "each process keeps the file in memory: send a smaller file";
-            value.fault(format!("{path} is larger than 16 MiB"), "this file", help, faults)
+            OnDisk::find(&place).map(Content::OnDisk)
         }
-        Ok(bytes) => Some(Attachment::new(path, bytes)),
+        read => read.map(|bytes| Content::Kept(bytes.into())),
+    };
+    match content {
+        Ok(content) => Some(Attachment::new(path, content)),
         Err(error) => {
             let help = "name a file, relative to this file";
             value.fault(format!("cannot read {path}: {error}"), "this file", help, faults)

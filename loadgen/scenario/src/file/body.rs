@@ -38,7 +38,7 @@ keys! {
     const FORM: Key<Custom> = key("form", custom("table", pairs::schema)).needed(AS_FOR_JSON);
     /// fields of a [multipart form](#files-and-multipart-forms), which may be files
     const MULTIPART: Key<Custom> = key("multipart", custom("table", multipart::schema)).needed(AS_FOR_JSON);
-    /// [file](#files-and-multipart-forms) of at most 16 MiB that is sent unchanged
+    /// [file](#files-and-multipart-forms) that is sent unchanged
     const FILE: Key<Custom> = key("file", PATH).needed(AS_FOR_JSON);
     /// media type; not with `multipart`, whose media type names a boundary
     const CONTENT_TYPE: Key<Custom> = key("content_type", media_type::KIND)

@@ -11,8 +11,10 @@ use super::keys::{
 };
 use super::reader::{Faults, Table, Value};
 use super::{auth, connection, tls};
+use crate::body::Body;
 use crate::error::Fault;
 use crate::http::{Http, HttpVersion, Reuse, TransportKind};
+use crate::model::Step;
 use crate::overrides::MOST_USERS;
 
 /// Largest number of consecutive redirects: as many as browsers follow.
@@ -213,6 +215,28 @@ pub(super) fn check_users(value: &Value<'_>, http: &Http, users: u32, faults: &m
         .help("use more connections or streams, or leave one of the two keys out");
     let places = table.take_any(["connections", "streams"]);
     faults.add(places.iter().fold(fault, |fault, value| fault.at(value.place(), "too few")));
+}
+
+/// Adds a fault if `reqwest` would have to send a file that is not in memory. `value` is the table [http].
+pub(super) fn refuse_files_on_disk<'a>(
+    http: &Http,
+    mut steps: impl Iterator<Item = &'a Step>,
+    value: &Value<'_>,
+    faults: &mut Faults<'_>,
+) {
+    let is_large = |step: &Step| {
+        let mut files = step.body.iter().flat_map(Body::files);
+        files.any(|file| file.on_disk().is_some())
+    };
+    if http.transport() == TransportKind::Reqwest
+        && let Some(step) = steps.find(|step| is_large(step))
+    {
+        let message = format!(
+            "the transport `reqwest` sends no file of more than 16 MiB, as the step `{}` does",
+            step.name
+        );
+        faults.add_beside(Fault::new(message).help("leave out `transport`"), Some(value));
+    }
 }
 
 /// Adds a fault for each key that `reqwest` cannot obey: it always asks for the host of the URL, and chooses itself

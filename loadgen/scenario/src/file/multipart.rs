@@ -23,7 +23,7 @@ keys! {
     /// a field with a file, or with a media type of its own
     pub(super) const KEYS: Keys = table("a field of `multipart`").with(|table| table.requires_one_of(&CONTENTS));
 
-    /// file of at most 16 MiB whose content is sent
+    /// file whose content is sent
     const FILE: Key<Custom> = key("file", PATH).needed("exactly one of `file`, `text` and `json` is required");
     /// text that is sent unchanged
     const TEXT: Key<Custom> = key("text", TEMPLATE).needed("as for `file`");

@@ -135,6 +135,10 @@ pub(super) fn read(
         }
         _ => {}
     }
+    if let (Some(http), Some(all), Some(value)) = (&http, &all, &http_table) {
+        let steps = all.once.iter().chain(&all.steps).chain(&all.finally);
+        http::refuse_files_on_disk(http, steps, value, faults);
+    }
     if let (Some(auth), Some(all), Some(http)) = (&auth, &mut all, &http_table) {
         auth::refuse_of_users(auth, all.once.iter().chain(&all.finally), http, faults);
         for steps in [&mut all.once, &mut all.steps, &mut all.finally] {

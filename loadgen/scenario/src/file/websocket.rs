@@ -73,7 +73,13 @@ pub(super) fn read_send(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(A
     let reply = REPLY.read(&mut table, faults);
     table.finish(faults);
     let message = match contents.as_slice() {
-        [content] => body::read_content(content, None, faults),
+        [content] => match body::read_content(content, None, faults) {
+            Some(message) if message.files().any(|file| file.on_disk().is_some()) => {
+                let help = "each process keeps the message in memory: send a smaller file";
+                content.fault("a message has at most 16 MiB", "this file", help, faults)
+            }
+            message => message,
+        },
         [] => {
             let help = "write send = { text = \"hello\" } or { json = { type = \"ping\" } }";
             value.fault("`send` has no message", "nothing to send", help, faults)

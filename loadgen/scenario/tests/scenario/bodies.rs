@@ -59,7 +59,7 @@ fn names_and_values_of_queries_and_forms_are_encoded() {
 fn sent(body: &Body) -> Vec<u8> {
     let one = |part: &Part| match part {
         Part::Text(text) => rendered(text, 1).into_bytes(),
-        Part::File(file) => file.bytes().to_vec(),
+        Part::File(file) => file.kept().unwrap().to_vec(),
     };
     body.parts.iter().flat_map(one).collect()
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::analysis::steps::{by_step, of_group, together};
 use crate::measure::{Counts, Distribution, Phase, Series, Summary};
 use crate::record::FlowRecord;
-use crate::scenario::{ITERATION, Scenario, Step, When, groups};
+use crate::scenario::{Attachment, Body, ITERATION, Scenario, Step, When, groups};
 
 /// Adds up the counts of one phase over these rounds, for each step.
 pub(super) fn of_phase(steps: &[Step], rounds: &[&Series], phase: Phase) -> Vec<Counts> {
@@ -29,7 +29,9 @@ pub(super) fn summarize(
     let mut summaries: Vec<Summary> = steps
         .iter()
         .zip(counts.iter().zip(&tail))
-        .map(|(step, (counts, tail))| Summary::new(&step.name, counts, tail, window))
+        .map(|(step, (counts, tail))| {
+            Summary::new(&step.name, counts, tail, window).uploading(uploads(step))
+        })
         .collect();
     if phase == Phase::Hold {
         for (index, counts) in at_stop(steps, rounds) {
@@ -38,6 +40,12 @@ pub(super) fn summarize(
         }
     }
     (summaries, Summary::new("all", &together(&counts), &together(&tail), window))
+}
+
+/// Number of bytes of the files in the body of each request; `None` without files.
+fn uploads(step: &Step) -> Option<u64> {
+    let files = step.body.iter().flat_map(Body::files);
+    files.map(Attachment::length).reduce(|one, other| one + other)
 }
 
 /// Summarizes the requests of each group of steps during the hold.

@@ -29,6 +29,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::stages::{StagesOf, legend, stages};
 use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
+use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
 
 /// Returns the HTML page of a run, made from the record alone.
@@ -49,6 +50,7 @@ pub fn run(record: &RunRecord) -> String {
             (latencies::latencies(record))
             (iterations(&targets))
             (streams(&targets))
+            (uploads(&targets))
             (first_bytes(&targets))
             (staged(record))
             (chooser(&charts))
@@ -213,6 +215,12 @@ fn iterations(targets: &[&TargetRecord]) -> Markup {
 fn streams(targets: &[&TargetRecord]) -> Markup {
     let rows = streams::rows(targets.iter().copied());
     tabled(("streams", "Streams"), "Target", &streams::HEADER, streams::LEGEND, &rows)
+}
+
+/// Shows how fast files were uploaded; nothing without files.
+fn uploads(targets: &[&TargetRecord]) -> Markup {
+    let rows = uploads::rows(targets.iter().copied());
+    tabled(("uploads", "Uploads"), "Target", &uploads::HEADER, uploads::LEGEND, &rows)
 }
 
 /// Shows the times to the first byte; nothing if they tell no more than the latency.

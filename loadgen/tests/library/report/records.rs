@@ -155,6 +155,7 @@ pub fn summary(name: &str, rate_per_s: f64) -> Summary {
         error_examples: BTreeMap::new(),
         rate_per_s,
         bytes_per_s: 0.0,
+        uploaded_bytes_per_s: None,
         body_bytes: Some(BodySizes { smallest: 27, largest: 27 }),
         ttfb_us: latency.clone(),
         service_us: latency.clone(),

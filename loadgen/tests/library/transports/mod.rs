@@ -22,4 +22,5 @@ mod server;
 mod sockets;
 mod streams;
 mod tls;
+mod uploads;
 mod websocket;

@@ -221,6 +221,9 @@ impl Exchange<'_, '_> {
         self.send(context);
         let mut scratch = Scratch::take();
         loop {
+            if let Some(failure) = self.request.unreadable() {
+                return Poll::Ready(Err(failure));
+            }
             let mut buffer = ReadBuf::new(&mut scratch);
             let read = ready!(Pin::new(&mut self.stream).poll_read(context, &mut buffer));
             let length = buffer.filled().len();

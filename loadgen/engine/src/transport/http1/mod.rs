@@ -10,6 +10,7 @@ mod scratch;
 mod unsent;
 mod upgrade;
 
+use crate::transport::request_body::RequestBody;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -288,7 +289,7 @@ impl Link {
     }
 
     /// Returns the fields of the request that was rendered last, without added cookies; and its body, if wanted.
-    pub fn rendered(&self, with_body: bool) -> (Fields, Bytes) {
+    pub fn rendered(&self, with_body: bool) -> (Fields, RequestBody) {
         let parts = |message| self.buffers.parts(message, &self.shared.via, with_body);
         self.message().map(parts).unwrap_or_default()
     }

@@ -3,7 +3,6 @@
 
 use std::fmt::Write;
 
-use bytes::Bytes;
 use http::header::PROXY_AUTHORIZATION;
 use url::Url;
 
@@ -11,6 +10,7 @@ use super::unsent::{Pieces, Unsent};
 use crate::transport::fields::Fields;
 use crate::transport::proxy::Proxy;
 use crate::transport::redirect::Request;
+use crate::transport::request_body::RequestBody;
 use crate::transport::step_request;
 use crate::transport::websocket::handshake;
 use loadgen_scenario::{Action, Data, Part, RenderError, Step, Template};
@@ -36,6 +36,9 @@ pub(super) struct Buffers {
     body: Option<Box<Rendered>>,
     /// Bytes that are sent in place of the rendered ones.
     instead: Vec<u8>,
+    /// Body that is sent after these; `None` if there is none, or if it is among these. Boxed, because few requests
+    /// are replaced with a body.
+    body_instead: Option<Box<RequestBody>>,
     replaces: Replaces,
 }
 
@@ -123,8 +126,8 @@ impl Message {
 
     /// Renders the next request into `buffers`, unless the request is constant.
     pub(super) fn render(&self, data: &mut Data, buffers: &mut Buffers) -> Result<(), RenderError> {
-        let Buffers { request, body: rendered, replaces, instead } = buffers;
-        *replaces = Replaces::Nothing;
+        let Buffers { request, body: rendered, replaces, instead, body_instead } = buffers;
+        (*replaces, *body_instead) = (Replaces::Nothing, None);
         // Frees the memory of a long body.
         instead.clear();
         instead.shrink_to(LONGEST_COPY);
@@ -152,15 +155,15 @@ impl Message {
                 let Rendered { text, ends } = &mut **rendered.get_or_insert_default();
                 text.clear();
                 ends.clear();
-                let mut of_files = 0;
+                let mut of_files = 0_u64;
                 for part in parts {
                     match part {
                         Part::Text(part) => part.render(data, text)?,
-                        Part::File(file) => of_files += file.bytes().len(),
+                        Part::File(file) => of_files += file.length(),
                     }
                     ends.push(text.len());
                 }
-                let _ = write!(request, "{}\r\n\r\n", text.len() + of_files);
+                let _ = write!(request, "{}\r\n\r\n", text.len() as u64 + of_files);
             }
         }
         Ok(())
@@ -193,7 +196,10 @@ impl Buffers {
     pub(super) fn unsent<'a>(&'a self, message: Option<&'a Message>) -> Unsent<'a> {
         let instead = self.instead.as_slice();
         let (head, body, pieces) = match (message, self.replaces) {
-            (None, _) | (_, Replaces::All) => (instead, &[][..], None),
+            (None, _) | (_, Replaces::All) => {
+                let body = self.body_instead.as_deref().cloned().unwrap_or_default();
+                return Unsent::new(instead, body);
+            }
             (Some(message), Replaces::Head) => {
                 (instead, body_of(message.rendered(self)), message.pieces(self))
             }
@@ -229,10 +235,10 @@ impl Buffers {
             [name, b": ", value, b"\r\n"].into_iter().for_each(|part| to.extend_from_slice(part));
         }
         if !body.is_empty() || method.expects_body() {
-            to.extend_from_slice(format!("content-length: {}\r\n", body.len()).as_bytes());
+            to.extend_from_slice(format!("content-length: {}\r\n", body.length()).as_bytes());
         }
         to.extend_from_slice(b"\r\n");
-        to.extend_from_slice(body);
+        self.body_instead = (!body.is_empty()).then(|| Box::new(body.clone()));
         self.replaces = Replaces::All;
     }
 
@@ -269,7 +275,12 @@ impl Buffers {
 
     /// Returns the fields of the request of `message`, which was rendered last, without `content-length` and what
     /// it has `via` a proxy; and its body, if wanted.
-    pub(super) fn parts(&self, message: &Message, via: &Via, with_body: bool) -> (Fields, Bytes) {
+    pub(super) fn parts(
+        &self,
+        message: &Message,
+        via: &Via,
+        with_body: bool,
+    ) -> (Fields, RequestBody) {
         let rendered = message.rendered(self);
         let end = end_of_fields(rendered);
         let mut fields = Fields::default();
@@ -283,8 +294,8 @@ impl Buffers {
                 }
             }
         }
-        let body = with_body
-            .then(|| Unsent::of(body_of(rendered), &[], message.pieces(self)).rest().into());
+        let body =
+            with_body.then(|| Unsent::of(body_of(rendered), &[], message.pieces(self)).rest());
         (fields, body.unwrap_or_default())
     }
 }
@@ -297,7 +308,9 @@ pub(in crate::transport) fn written(request: &Request, cookies: &str) -> Vec<u8>
     if !cookies.is_empty() {
         buffers.add_cookies(None, cookies);
     }
-    buffers.instead
+    let unsent = buffers.unsent(None);
+    // What is in memory can be read.
+    unsent.rest().into_bytes().map(Vec::from).unwrap_or_default()
 }
 
 /// Returns what follows the head of a request.
@@ -350,6 +363,10 @@ mod tests {
         Message::new(&step, &Url::parse(url).unwrap(), &Via::default(), false)
     }
 
+    fn text_of(request: Unsent<'_>) -> String {
+        String::from_utf8(request.rest().into_bytes().unwrap().into()).unwrap()
+    }
+
     /// Returns the request that a step with these `keys` sends to
     /// `http://host:81/`, and whether the request is constant.
     fn sent(keys: &str) -> (String, bool) {
@@ -357,7 +374,7 @@ mod tests {
         // Rendered twice: nothing of the first request may be left in the second.
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
         message.render(&mut Data::new(1, 7), &mut buffers).unwrap();
-        let text = String::from_utf8(buffers.unsent(Some(&message)).rest()).unwrap();
+        let text = text_of(buffers.unsent(Some(&message)));
         (text, matches!(message, Message::Constant(_)))
     }
 
@@ -419,7 +436,7 @@ mod tests {
     fn the_host_header_omits_the_default_port() {
         let host = |url: &str| {
             let message = message("get = \"/\"", url);
-            let text = String::from_utf8(Buffers::default().unsent(Some(&message)).rest()).unwrap();
+            let text = text_of(Buffers::default().unsent(Some(&message)));
             text.lines().nth(1).unwrap().to_owned()
         };
         assert_eq!(host("http://example.org"), "host: example.org");

@@ -4,9 +4,12 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
+use bytes::Bytes;
 use tokio::io::AsyncWrite;
 
-use loadgen_scenario::Part;
+use crate::transport::Failure;
+use crate::transport::request_body::RequestBody;
+use loadgen_scenario::{Content, OnDisk, Part};
 
 /// Largest number of pieces in one system call.
 const AT_ONCE: usize = 16;
@@ -22,39 +25,62 @@ pub(super) struct Pieces<'a> {
     pub(super) ends: &'a [usize],
 }
 
+/// A part of a body.
+enum Piece<'a> {
+    Bytes(&'a [u8]),
+    OnDisk(&'a OnDisk),
+}
+
 impl<'a> Pieces<'a> {
-    /// Returns the bytes of the part with this index; `None` after the last part.
-    fn get(&self, index: usize) -> Option<&'a [u8]> {
-        match self.parts.get(index)? {
-            Part::File(file) => Some(file.bytes()),
+    /// Returns the part with this index; `None` after the last part.
+    fn get(&self, index: usize) -> Option<Piece<'a>> {
+        Some(match self.parts.get(index)? {
+            Part::File(file) => match &file.content {
+                Content::Kept(bytes) => Piece::Bytes(bytes),
+                Content::OnDisk(file) => Piece::OnDisk(file),
+            },
             Part::Text(_) => {
                 let begin = index.checked_sub(1).map_or(0, |before| self.ends[before]);
-                Some(&self.text.as_bytes()[begin..self.ends[index]])
+                Piece::Bytes(&self.text.as_bytes()[begin..self.ends[index]])
             }
+        })
+    }
+
+    /// Returns the bytes of the part with this index, if they are in memory.
+    fn bytes(&self, index: usize) -> Option<&'a [u8]> {
+        match self.get(index)? {
+            Piece::Bytes(bytes) => Some(bytes),
+            Piece::OnDisk(_) => None,
         }
     }
 }
 
 /// The part of a request that is still to be sent.
 pub(in crate::transport) struct Unsent<'a> {
-    /// The next bytes to send; empty only if all is sent.
+    /// The next bytes to send.
     next: &'a [u8],
     /// The bytes after these.
     then: &'a [u8],
-    /// The pieces of the body and the index of the first one that is not in `next`; `None` if `next` is
-    /// all.
+    /// What follows that is owned, and perhaps not read yet; `None` if there is none. All is sent if this is `None`
+    /// and `next` is empty. Boxed, because most requests have none.
+    owned: Option<Box<RequestBody>>,
+    /// The pieces of the body after these, and the index of the first one; `None` if there are none.
     later: Option<(Pieces<'a>, usize)>,
+    /// Why a file could not be read.
+    unreadable: Option<Box<Failure>>,
 }
 
 impl<'a> Unsent<'a> {
-    /// Creates a request that lies in one place.
-    pub(in crate::transport) fn new(bytes: &'a [u8]) -> Self {
-        Self::of(bytes, &[], None)
+    /// Creates a request with a body of its own.
+    pub(in crate::transport) fn new(head: &'a [u8], body: RequestBody) -> Self {
+        let owned = (!body.is_empty()).then(|| Box::new(body));
+        Self { next: head, then: &[], owned, later: None, unreadable: None }
     }
 
     /// Creates a request whose head lies in one place, followed by a body in another, or by the pieces of one.
     pub(super) fn of(head: &'a [u8], body: &'a [u8], pieces: Option<Pieces<'a>>) -> Self {
-        let mut unsent = Self { next: head, then: body, later: pieces.map(|pieces| (pieces, 0)) };
+        let later = pieces.map(|pieces| (pieces, 0));
+        let mut unsent = Self { next: head, then: body, owned: None, later, unreadable: None };
         unsent.advance(0);
         unsent
     }
@@ -81,25 +107,43 @@ impl<'a> Unsent<'a> {
 
     /// Returns whether all is sent.
     pub(super) fn is_empty(&self) -> bool {
-        self.next.is_empty()
+        self.next.is_empty() && self.owned.is_none()
     }
 
-    /// Sends as much as `stream` takes at once, without a copy.
+    /// Returns why a file could not be read, if that is so: nothing more can be sent.
+    pub(super) fn unreadable(&mut self) -> Option<Failure> {
+        self.unreadable.take().map(|failure| *failure)
+    }
+
+    /// Sends as much as `stream` takes at once, without a copy. Returns an error also if a file cannot be read: see
+    /// [`Self::unreadable`].
     pub(super) fn poll_send(
         &mut self,
         stream: &mut (impl AsyncWrite + Unpin),
         context: &mut Context<'_>,
     ) -> Poll<io::Result<()>> {
-        let sent = if self.then.is_empty() && self.later.is_none() {
+        if self.next.is_empty()
+            && let Some(body) = &mut self.owned
+            && let Err(failure) = body.next()
+        {
+            self.unreadable = Some(Box::new(failure));
+            return Poll::Ready(Err(io::ErrorKind::Other.into()));
+        }
+        let sent = if self.then.is_empty() && self.owned.is_none() && self.later.is_none() {
             Pin::new(stream).poll_write(context, self.next)
         } else {
             let mut slices = [IoSlice::new(&[]); AT_ONCE];
             slices[0] = IoSlice::new(self.next);
             slices[1] = IoSlice::new(self.then);
-            if let Some((pieces, first)) = self.later {
-                for (slice, index) in slices[2..].iter_mut().zip(first..) {
-                    *slice = IoSlice::new(pieces.get(index).unwrap_or_default());
+            match (&self.owned, self.later) {
+                (Some(body), _) => slices[2] = IoSlice::new(body.ready()),
+                (None, Some((pieces, first))) => {
+                    let bytes = (first..).map_while(|index| pieces.bytes(index));
+                    for (slice, bytes) in slices[2..].iter_mut().zip(bytes) {
+                        *slice = IoSlice::new(bytes);
+                    }
                 }
+                (None, None) => {}
             }
             Pin::new(stream).poll_write_vectored(context, &slices)
         };
@@ -119,19 +163,41 @@ impl<'a> Unsent<'a> {
                 self.next = std::mem::take(&mut self.then);
                 continue;
             }
+            if let Some(body) = &mut self.owned {
+                let here = sent.min(body.ready().len());
+                body.advance(here);
+                sent -= here;
+                if !body.is_empty() {
+                    return;
+                }
+                self.owned = None;
+            }
             let Some((pieces, first)) = &mut self.later else { return };
             let Some(piece) = pieces.get(*first) else { return };
-            (self.next, *first) = (piece, *first + 1);
+            *first += 1;
+            match piece {
+                Piece::Bytes(bytes) => self.next = bytes,
+                Piece::OnDisk(file) => {
+                    let mut body = RequestBody::default();
+                    body.push_file(file);
+                    self.owned = Some(Box::new(body));
+                }
+            }
         }
     }
 
-    /// Returns the bytes that are still to be sent.
-    pub(super) fn rest(mut self) -> Vec<u8> {
-        let mut rest = Vec::new();
-        while !self.is_empty() {
-            rest.extend_from_slice(self.next);
+    /// Returns what is still to be sent. Bytes are copied, and files are not read.
+    pub(super) fn rest(mut self) -> RequestBody {
+        let mut rest = RequestBody::default();
+        loop {
+            rest.push(Bytes::copy_from_slice(self.next));
+            if let Some(body) = self.owned.take() {
+                rest.append(*body);
+            }
             self.advance(self.next.len());
+            if self.is_empty() {
+                return rest;
+            }
         }
-        rest
     }
 }

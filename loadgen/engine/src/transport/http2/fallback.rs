@@ -7,6 +7,7 @@ use http::header::HOST;
 use super::hpack::Head;
 use crate::transport::failure::{Failure, Work};
 use crate::transport::http1::{Came, Idle, Response, Unsent};
+use crate::transport::request_body::RequestBody;
 use crate::transport::{Answer, Headers, Keep};
 use loadgen_measure::{ErrorKind, StreamTimes};
 use loadgen_scenario::Step;
@@ -57,7 +58,7 @@ impl Fallback {
     pub(super) async fn exchange(
         &mut self,
         head: Head<'_>,
-        body: &[u8],
+        body: &RequestBody,
         step: &Step,
         least: Keep,
     ) -> Result<(Came, Option<&'static str>), Failure> {
@@ -66,13 +67,13 @@ impl Fallback {
             return Err(Failure::new(ErrorKind::Connect, "no connection"));
         };
         self.request.clear();
-        write(head, body, &mut self.request);
+        write(head, &mut self.request);
         if least == Keep::Sample {
             self.response.keep_samples();
         }
         self.response.begin(step);
         let (stream, life) = idle.begin();
-        let unsent = Unsent::new(&self.request);
+        let unsent = Unsent::new(&self.request, body.clone());
         let received = self.response.exchange(stream, unsent, step).await;
         let is_used = self.version.is_some();
         let received = received.map_err(|it| if is_used { it } else { it.with(Work::Possible) })?;
@@ -94,8 +95,8 @@ impl Fallback {
     }
 }
 
-/// Writes a request as HTTP/1.1 does.
-fn write(head: Head<'_>, body: &[u8], to: &mut Vec<u8>) {
+/// Writes the head of a request as HTTP/1.1 does.
+fn write(head: Head<'_>, to: &mut Vec<u8>) {
     let Head { fields, cookies, .. } = head;
     let [method, path, host] =
         [":method", ":path", ":authority"].map(|name| fields.first(name).unwrap_or_default());
@@ -111,5 +112,4 @@ fn write(head: Head<'_>, body: &[u8], to: &mut Vec<u8>) {
             .for_each(|part| to.extend_from_slice(part));
     }
     to.extend_from_slice(b"\r\n");
-    to.extend_from_slice(body);
 }

@@ -6,8 +6,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use bytes::Bytes;
-
 use super::exchange::{Exchange, Response};
 use super::fallback::Fallback;
 use super::own::Own;
@@ -24,6 +22,7 @@ use crate::transport::failure::{Failure, Work};
 use crate::transport::fields::Fields;
 use crate::transport::http1::Came;
 use crate::transport::redirect::Request;
+use crate::transport::request_body::RequestBody;
 use crate::transport::resend::Resend;
 use crate::transport::{Answer, Body, Form, Headers, Keep, form};
 use loadgen_measure::{ErrorKind, StreamTimes};
@@ -161,7 +160,7 @@ impl Link {
     }
 
     /// Returns fields and body of the request that was rendered last, without added cookies.
-    pub fn rendered(&self) -> (Fields, Bytes) {
+    pub fn rendered(&self) -> (Fields, RequestBody) {
         self.message().map(|message| self.request.parts(message)).unwrap_or_default()
     }
 

@@ -2,13 +2,12 @@
 
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
-
 use super::exchange::{Exchange, Response};
 use super::hpack::Head;
 use super::session::{Piece, Session, Sink, Token};
 use super::wire::{Guarded, Wire};
 use crate::transport::lifetime::Life;
+use crate::transport::request_body::RequestBody;
 use crate::transport::stream::Stream;
 use crate::transport::{Failure, Keep};
 use loadgen_scenario::Step;
@@ -66,7 +65,7 @@ impl Own {
     pub(super) fn begin(
         &mut self,
         head: Head<'_>,
-        body: Bytes,
+        body: RequestBody,
         least: Keep,
     ) -> Result<Exchange, Failure> {
         self.is_fresh = false;

@@ -11,6 +11,7 @@ use super::hpack::Head;
 use crate::grpc::{self, Call};
 use crate::transport::fields::Fields;
 use crate::transport::redirect::Request;
+use crate::transport::request_body::RequestBody;
 use crate::transport::{Failure, step_request};
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Action, Body, Data, Method, Protos, RenderError, Step, Template};
@@ -50,7 +51,7 @@ enum Content {
 pub(super) struct Rendered {
     /// The fields, if they are not the same in each request.
     pub(super) fields: Fields,
-    pub(super) body: Bytes,
+    pub(super) body: RequestBody,
     /// Cookies of the request, as one field; empty for none.
     cookies: String,
     /// Method of the request, if no step has it. All of its fields are in `fields` then.
@@ -176,14 +177,14 @@ impl Message {
             self.render_fields(data, rendered)?;
         }
         rendered.body = match &self.content {
-            Content::None => Bytes::new(),
-            Content::Constant(bytes) => bytes.clone(),
+            Content::None => RequestBody::default(),
+            Content::Constant(bytes) => bytes.clone().into(),
             Content::Generated(body) => {
                 let body = step_request::body(body, data)?;
                 match &self.call {
-                    Some(call) => call.request(&body).map_err(failed)?,
+                    Some(call) => call.request(&body.into_bytes()?).map_err(failed)?.into(),
                     None => {
-                        let length = HeaderValue::from(body.len());
+                        let length = HeaderValue::from(body.length());
                         rendered.fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
                         body
                     }
@@ -234,7 +235,7 @@ impl Rendered {
             self.fields.push(name, value);
         }
         if !body.is_empty() || method.expects_body() {
-            let length = HeaderValue::from(body.len());
+            let length = HeaderValue::from(body.length());
             self.fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
         }
         self.body = body.clone();
@@ -266,7 +267,7 @@ impl Rendered {
 
     /// Returns the fields of the request of `message`, which was rendered last, without `content-length`; and its
     /// body.
-    pub(super) fn parts(&self, message: &Message) -> (Fields, Bytes) {
+    pub(super) fn parts(&self, message: &Message) -> (Fields, RequestBody) {
         let mut fields = Fields::default();
         for (name, value) in message.fields(self).iter() {
             match name {
@@ -304,6 +305,8 @@ impl Content {
         }
         // Constant texts need no data, and cannot fail to render.
         let Ok(bytes) = step_request::body(&body, &mut Data::new(0, 0)) else { return Self::None };
+        // All of it is in memory.
+        let Ok(bytes) = bytes.into_bytes() else { return Self::None };
         match call.map(|call| call.request(&bytes)) {
             None => Self::Constant(bytes),
             Some(Ok(message)) => Self::Constant(message),

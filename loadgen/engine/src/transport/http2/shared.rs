@@ -8,14 +8,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
-
 use super::exchange::{Exchange, Response};
 use super::hpack::Head;
 use super::session::{Piece, Session, Sink, Token};
 use super::wire::{Guarded, Wire};
 use crate::transport::fields::Fields;
 use crate::transport::lifetime::Life;
+use crate::transport::request_body::RequestBody;
 use crate::transport::stream::Stream;
 use crate::transport::{Failure, Keep};
 use loadgen_scenario::Step;
@@ -132,7 +131,7 @@ impl Client {
     pub(super) fn begin(
         &mut self,
         head: Head<'_>,
-        body: Bytes,
+        body: RequestBody,
         least: Keep,
     ) -> Result<Option<Exchange>, Failure> {
         let mut state = self.shared.state();

@@ -97,7 +97,7 @@ impl Wire {
         while !self.is_deaf {
             if self.sent == self.sending.len() {
                 self.sent = 0;
-                guarded.with(|session, _| session.take_output(&mut self.sending));
+                guarded.with(|session, sink| session.take_output(&mut self.sending, sink));
                 if self.sending.is_empty() {
                     break;
                 }
@@ -113,7 +113,7 @@ impl Wire {
             }
         }
         if self.is_deaf {
-            return guarded.with(|session, _| session.take_output(&mut self.sending));
+            return guarded.with(|session, sink| session.take_output(&mut self.sending, sink));
         }
         if self.is_unflushed {
             match Pin::new(&mut self.stream).poll_flush(context) {

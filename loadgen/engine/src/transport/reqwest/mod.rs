@@ -28,7 +28,7 @@ use crate::check::expectations::{is_expected, reads_headers};
 use crate::plan::{Number, Plan};
 use crate::stream::{Meter, Streamed};
 use loadgen_measure::{Connections, ErrorKind, StreamTimes};
-use loadgen_scenario::{Data, Method, RenderError, ServerUrl, Step};
+use loadgen_scenario::{Data, Method, ServerUrl, Step};
 
 /// State shared by all users of this transport.
 pub struct Reqwest {
@@ -139,7 +139,7 @@ impl Link {
 
     /// Renders the next request. Also creates the user's client at the first call, so that the time
     /// measured for the server does not include this work.
-    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), RenderError> {
+    pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
         self.resend.begin();
         if self.client.is_none() {
             // On an error, the exchange tries again and reports why.
@@ -274,7 +274,7 @@ impl Link {
 }
 
 impl Request {
-    fn render(&mut self, base_url: &str, step: &Step, data: &mut Data) -> Result<(), RenderError> {
+    fn render(&mut self, base_url: &str, step: &Step, data: &mut Data) -> Result<(), Failure> {
         self.url.clear();
         self.url.push_str(base_url);
         step.path.render(data, &mut self.url)?;
@@ -289,7 +289,8 @@ impl Request {
             if !step.headers.iter().any(|(name, _)| name == "content-type") {
                 self.headers.push(("content-type".to_owned(), body.content_type.clone()));
             }
-            self.body = Some(step_request::body(body, data)?);
+            // All of it is in memory: a scenario may have no more.
+            self.body = Some(step_request::body(body, data)?.into_bytes()?);
         }
         // reqwest sends no `content-length` for an empty body: see RFC 9110, section 8.6.
         if self.body.as_ref().map_or(step.method.expects_body(), Bytes::is_empty) {

@@ -47,7 +47,10 @@ impl Outgoing {
             Action::Send { .. } => {
                 let mut parts = step.body.iter().flat_map(|body| body.revealed());
                 Some(match parts.next() {
-                    Some(Part::File(file)) => Self::Binary(file.bytes().clone()),
+                    // A larger file is refused with the scenario.
+                    Some(Part::File(file)) => {
+                        Self::Binary(file.kept().cloned().unwrap_or_default())
+                    }
                     Some(Part::Text(text)) => Self::Text(text),
                     // An empty text has no part.
                     None => Self::Text(Template::default()),

@@ -20,6 +20,7 @@ use crate::report::words::rows::rows as rows_used;
 use crate::report::words::stages::{self, StagesOf};
 use crate::report::words::streams;
 use crate::report::words::thresholds::held;
+use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
 
 /// Returns a Markdown document: the measurement, a table in the order of the ranking, the
@@ -49,6 +50,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
         ),
         titled(&escaped(flows::LEGEND), flows(record)),
         titled(&escaped(streams::LEGEND), streams(record)),
+        titled(&escaped(uploads::LEGEND), uploads(record)),
         titled(&escaped(first_byte::LEGEND), first_bytes(record)),
         titled(&escaped(&connections::legend(record)), connections(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
@@ -67,6 +69,12 @@ fn flows(record: &RunRecord) -> String {
 fn streams(record: &RunRecord) -> String {
     let rows = streams::rows(ranked(record).into_iter().map(|(target, _)| target));
     table(&streams::HEADER, &rows)
+}
+
+/// Returns the table of uploads; empty without files.
+fn uploads(record: &RunRecord) -> String {
+    let rows = uploads::rows(ranked(record).into_iter().map(|(target, _)| target));
+    table(&uploads::HEADER, &rows)
 }
 
 /// Returns the table of the times to the first byte; empty if they tell no more than the latency.

@@ -26,6 +26,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::stages::{self, StagesOf};
 use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
+use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
 use crate::text::{lay_out, paragraphs, wrap};
@@ -76,6 +77,7 @@ fn tables(record: &RunRecord) -> String {
         explained(&flows::HEADER, &flows::rows(targets()), flows::LEGEND),
         explained(&connections::HEADER, &opened, &connections::legend(record)),
         explained(&streams::HEADER, &streams::rows(targets()), streams::LEGEND),
+        explained(&uploads::HEADER, &uploads::rows(targets()), uploads::LEGEND),
         explained(&first_byte::HEADER, &first_byte::rows(targets()), first_byte::LEGEND),
         efficiency(record),
         explained(&postgres::HEADER, &postgres::rows(targets()), postgres::LEGEND),

@@ -91,7 +91,7 @@ pub(super) fn begin(
 ) -> Result<Token, Failure> {
     let fields = request(method);
     let head = Head { fields: &fields, constant: 3, step: None, cookies: "" };
-    session.begin(head, Bytes::from_static(body))
+    session.begin(head, Bytes::from_static(body).into())
 }
 
 /// Reads a fuzzer's input as what a server sends to a client with some requests in flight. The first three
@@ -104,8 +104,8 @@ pub fn http2_foreign(data: &[u8]) {
     let Some(([says, first, size], frames)) = data.split_first_chunk() else { return };
     let read = |pieces: &mut dyn Iterator<Item = &[u8]>| {
         let mut session = Session::new(None);
-        session.take_output(&mut Vec::new());
         let mut sink = Later { all: All::default(), unread: Vec::new() };
+        session.take_output(&mut Vec::new(), &mut sink);
         if says & 8 != 0 {
             // Perhaps with a limit of one stream, so that the other requests wait.
             let limit = [0, setting::MAX_CONCURRENT_STREAMS as u8, 0, 0, 0, 1];
@@ -134,7 +134,7 @@ pub fn http2_foreign(data: &[u8]) {
         let answers = session.out.len() - before;
         assert!(answers <= 100 + 4 * frames.len(), "{answers} bytes");
         let mut sent = Vec::new();
-        session.take_output(&mut sent);
+        session.take_output(&mut sent, &mut sink.all);
         if says & 16 != 0 {
             session.closed(&mut sink.all);
         }

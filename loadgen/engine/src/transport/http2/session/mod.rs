@@ -13,8 +13,6 @@ mod window;
 
 use std::mem;
 
-use bytes::Bytes;
-
 use self::input::Input;
 use self::streams::{Announced, Stream, Streams, Waiting};
 use self::window::ReceiveWindow;
@@ -24,6 +22,7 @@ use super::hpack::{Decoder, Encoder, Head};
 use crate::transport::failure::{Failure, Work};
 use crate::transport::fields::Fields;
 use crate::transport::lifetime::Life;
+use crate::transport::request_body::RequestBody;
 use loadgen_measure::ErrorKind;
 
 /// Number of body bytes that a server may send before it hears that they have come, in total; and for each
@@ -168,7 +167,7 @@ impl Session {
     }
 
     /// Begins a request, which waits while the server allows no further stream.
-    pub(super) fn begin(&mut self, head: Head<'_>, body: Bytes) -> Result<Token, Failure> {
+    pub(super) fn begin(&mut self, head: Head<'_>, body: RequestBody) -> Result<Token, Failure> {
         if let Some(failure) = self.over.as_ref().or(self.going_away.as_ref()) {
             return Err(failure.clone().with(Work::None));
         }
@@ -184,7 +183,7 @@ impl Session {
     }
 
     /// Opens a stream for a request.
-    fn open(&mut self, token: Token, head: Head<'_>, body: Bytes) {
+    fn open(&mut self, token: Token, head: Head<'_>, body: RequestBody) {
         let id = self.streams.next_id();
         let flags = if body.is_empty() { flag::END_STREAM } else { 0 };
         let start = frame::begin(kind::HEADERS, flags, id, &mut self.out);
@@ -262,26 +261,34 @@ impl Session {
     }
 
     /// Swaps the bytes to be sent for `sent`, whose memory is used again.
-    pub(super) fn take_output(&mut self, sent: &mut Vec<u8>) {
-        self.add_bodies();
+    pub(super) fn take_output(&mut self, sent: &mut Vec<u8>, sink: &mut impl Sink) {
+        self.add_bodies(sink);
         self.answers = 0;
         sent.clear();
         mem::swap(&mut self.out, sent);
     }
 
     /// Adds frames of bodies to the output, those of the oldest requests first, as the server's windows allow.
-    fn add_bodies(&mut self) {
+    fn add_bodies(&mut self, sink: &mut impl Sink) {
         if self.streams.sending == 0 {
             return;
         }
+        let mut unreadable = Vec::new();
         for stream in &mut self.streams.open {
             while self.out.len() < OUTPUT {
                 let window = self.send_window.min(stream.send_window).min(LONGEST_PAYLOAD as i64);
-                let length = stream.body.len().min(usize::try_from(window).unwrap_or(0));
-                if length == 0 {
+                let most = usize::try_from(window).unwrap_or(0);
+                if most == 0 || stream.body.is_empty() {
                     break;
                 }
-                let part = stream.body.split_to(length);
+                let part = match stream.body.take(most) {
+                    Ok(part) => part,
+                    Err(failure) => {
+                        unreadable.push((stream.token, failure));
+                        break;
+                    }
+                };
+                let length = part.len();
                 let is_last = stream.body.is_empty();
                 let flags = if is_last { flag::END_STREAM } else { 0 };
                 frame::write(kind::DATA, flags, stream.id, &part, &mut self.out);
@@ -290,6 +297,10 @@ impl Session {
                 self.send_window -= length as i64;
                 self.streams.sending -= usize::from(is_last);
             }
+        }
+        for (token, failure) in unreadable {
+            self.abandon(token);
+            sink.take(token, Piece::End(Err(failure)));
         }
     }
 

@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use bytes::Bytes;
-
 use super::Token;
 use super::window::ReceiveWindow;
 use crate::transport::failure::Work;
@@ -11,6 +9,7 @@ use crate::transport::fields::Fields;
 use crate::transport::http2::code::{Breach, breach};
 use crate::transport::http2::frame;
 use crate::transport::http2::hpack::Head;
+use crate::transport::request_body::RequestBody;
 
 /// Largest number of reset streams that are remembered, so that their late frames are ignored.
 const MOST_LATE: usize = 1 << 16;
@@ -50,7 +49,7 @@ pub(super) struct Stream {
     /// Number of body bytes that the server may send before they are read.
     pub(super) receive_window: ReceiveWindow,
     /// The part of the request's body that is not yet sent.
-    pub(super) body: Bytes,
+    pub(super) body: RequestBody,
 }
 
 /// Length of the body of a response.
@@ -71,7 +70,7 @@ pub(super) struct Waiting {
     constant: usize,
     step: Option<usize>,
     cookies: String,
-    pub(super) body: Bytes,
+    pub(super) body: RequestBody,
 }
 
 impl Streams {
@@ -187,7 +186,7 @@ impl Stream {
 }
 
 impl Waiting {
-    pub(super) fn new(token: Token, head: Head<'_>, body: Bytes) -> Self {
+    pub(super) fn new(token: Token, head: Head<'_>, body: RequestBody) -> Self {
         let Head { fields, constant, step, cookies } = head;
         Self { token, fields: fields.clone(), constant, step, cookies: cookies.to_owned(), body }
     }

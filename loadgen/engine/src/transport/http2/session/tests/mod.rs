@@ -61,7 +61,7 @@ impl Peer {
     /// Takes the frames that the client has sent.
     fn sent(&mut self) -> Vec<(FrameHead, Vec<u8>)> {
         let (mut bytes, mut frames) = (Vec::new(), Vec::new());
-        self.session.take_output(&mut bytes);
+        self.session.take_output(&mut bytes, &mut self.all);
         let mut rest = bytes.strip_prefix(frame::PREFACE).unwrap_or(&bytes);
         while let Some((head, after)) = rest.split_first_chunk::<HEAD>() {
             let head = FrameHead::read(*head);
