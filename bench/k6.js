@@ -2,5 +2,5 @@
 import http from 'k6/http';
 
 export default function () {
-  http.get(__ENV.TARGET);
+  http.get(`${__ENV.TARGET}/`);
 }

@@ -77,6 +77,19 @@ def _h2load() -> Tool:
     return Tool("h2load", "h2load", arguments, install="run `make peer-h2load`")
 
 
+def _k6(script: str) -> Tool:
+    arguments = f"run --quiet --no-usage-report --vus {{users}} --duration {{seconds}}s --env TARGET={{url}} {script}"
+    return Tool("k6", "k6", arguments, version="version", install="run `make peer-k6`")
+
+
+def _locust(file: str) -> Tool:
+    arguments = (
+        f"--locustfile {file} --headless --only-summary --host {{url}} --users {{users}} "
+        "--spawn-rate {users} --run-time {seconds}s"
+    )
+    return Tool("Locust", "locust", arguments, install="run `make peer-locust`")
+
+
 HTTP1 = [
     LOADGEN,
     _wrk(),
@@ -96,26 +109,21 @@ HTTP1 = [
     ),
     _oha(),
     Tool("hey", "hey", "-z {seconds}s -c {users} {url}/", version=None, install="run `make peer-hey`"),
-    Tool(
-        "k6",
-        "k6",
-        "run --quiet --no-usage-report --vus {users} --duration {seconds}s --env TARGET={url}/ bench/k6.js",
-        version="version",
-        install="run `make peer-k6`",
-    ),
+    _k6("bench/k6.js"),
     Tool(
         "Goose",
         "plain_goose",
         "--host {url} --users {users} --increase-rate 1000000 --run-time {seconds}s --no-telnet --quiet",
         install="run `make peer-goose`",
     ),
-    Tool(
-        "Locust",
-        "locust",
-        "--locustfile bench/locustfile.py --headless --only-summary --host {url} --users {users} "
-        "--spawn-rate {users} --run-time {seconds}s",
-        install="run `make peer-locust`",
-    ),
+    _locust("bench/locustfile.py"),
+]
+
+# All follow the redirect after the login, and send the cookie that it sets.
+JOURNEY = [
+    Tool(LOADGEN.name, "loadgen", f"--scenario bench/journey.toml {LOADGEN_OPTIONS}", scenario="bench/journey.toml"),
+    _k6("bench/journey_k6.js"),
+    _locust("bench/journey_locustfile.py"),
 ]
 
 HTTPS = [
@@ -190,6 +198,7 @@ OTHERS = [
     ),
     Load("h2", "HTTP/2 with TLS 1.3, 100 connections", _http2("bench/h2.toml", "--insecure"), Protocol.H2),
     Load("open", "Open model, 5,000 requests/s by up to 100 users", OPEN, rate=5_000),
+    Load("journey", "A login, its redirect and ten pages with the session cookie, 100 users", JOURNEY),
 ]
 NAMES = list(dict.fromkeys(["http1", *(load.name for load in OTHERS)]))
 

@@ -71,8 +71,8 @@ Figures from other machines differ; ratios differ less.
   sends each request at its own time and does nothing else: it waits for the kernel's timer, writes, waits
   for the response and reads. It is no tool: it checks nothing, and records only latencies.
 - loadgen compares each response with the expectations of its scenario: the status and one JSON
-  value; in the row with four expectations, the status and three JSON values. The peers check
-  nothing.
+  value; in the row with four expectations, the status and three JSON values; in the journey, the status.
+  The peers check nothing, but k6 and Locust note a failed status.
 
 {tables}
 

@@ -21,7 +21,7 @@ needs_loadgen = pytest.mark.skipif(not LOADGEN.path(), reason="loadgen is not bu
 
 def test_http1_has_a_load_for_each_number_of_connections() -> None:
     assert [load.connections for load in loads(["http1"], [100, 5_000])] == [100, 5_000]
-    assert [load.name for load in loads(NAMES, [1])] == ["http1", "https", "h2c", "h2c", "h2", "open"]
+    assert [load.name for load in loads(NAMES, [1])] == ["http1", "https", "h2c", "h2c", "h2", "open", "journey"]
 
 
 def test_loads_of_http2_differ_in_connections_and_streams() -> None:
@@ -86,7 +86,7 @@ def test_a_scenario_that_loadgen_does_not_know_is_refused_with_its_reason(tmp_pa
 
 def test_every_scenario_exists() -> None:
     scenarios = [tool.scenario for load in loads(NAMES, [1]) for tool in load.tools if tool.scenario]
-    assert len(scenarios) == 3
+    assert len(scenarios) == 4
     assert all(Path(scenario).exists() for scenario in scenarios)
     assert set(all_tools()) > {"loadgen", "wrk", "h2load", "wrk2", "zrk", "gcannon", "oha"}
 

@@ -105,7 +105,8 @@ fn a_limit_of_a_tenth_of_a_cpu_holds() {
 #[test]
 fn targets_in_other_languages_have_images_of_their_own() {
     let project = Project::real();
-    let words = ["--scenario=redis3", "--target=echo,express,http4s", "--duration=1s"];
+    let words =
+        ["--scenario=redis3", "--target=echo,express,http4s", "--warmup=500ms", "--duration=1s"];
     let finished = finish(&project, start(&project, &words));
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
@@ -124,7 +125,10 @@ fn each_proxy_forwards_to_flask_in_another_container() {
     let proxies = "--target=go-proxy,node-proxy,traefik,caddy,nginx";
     let finished = finish(
         &project,
-        start(&project, &["--scenario=direct", proxies, "--duration=2s", "--memory=512m"]),
+        start(
+            &project,
+            &["--scenario=direct", proxies, "--warmup=500ms", "--duration=1s", "--memory=512m"],
+        ),
     );
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
