@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from argparse import ArgumentParser
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,28 @@ def compiled() -> dict[str, Any]:
 
 MESSAGES = compiled()
 HelloRequest, HelloReply = MESSAGES["loadgen.HelloRequest"], MESSAGES["loadgen.HelloReply"]
+HelloAgainRequest = MESSAGES["loadgen.HelloAgainRequest"]
 GetRequest, GetReply = MESSAGES["loadgen.GetRequest"], MESSAGES["loadgen.GetReply"]
 AddRequest, AddReply = MESSAGES["loadgen.AddRequest"], MESSAGES["loadgen.AddReply"]
 
 
 async def hello(request: Any, _: Context) -> Any:
     return HelloReply(message=f"Hello {request.name or 'world'}")
+
+
+async def hello_again(request: Any, context: Context) -> AsyncIterator[Any]:
+    for _ in range(request.times):
+        yield await hello(request, context)
+
+
+async def hello_all(requests: AsyncIterator[Any], _: Context) -> Any:
+    names = [request.name async for request in requests]
+    return HelloReply(message=f"Hello {', '.join(names)}")
+
+
+async def hello_each(requests: AsyncIterator[Any], context: Context) -> AsyncIterator[Any]:
+    async for request in requests:
+        yield await hello(request, context)
 
 
 async def get(request: Any, _: Context) -> Any:
@@ -69,6 +86,15 @@ async def serve(host: str, port: int) -> None:
     server = grpc.aio.server(options=[("grpc.so_reuseport", 0)])
     handlers = {
         "Hello": grpc.unary_unary_rpc_method_handler(hello, HelloRequest.FromString, HelloReply.SerializeToString),
+        "HelloAgain": grpc.unary_stream_rpc_method_handler(
+            hello_again, HelloAgainRequest.FromString, HelloReply.SerializeToString
+        ),
+        "HelloAll": grpc.stream_unary_rpc_method_handler(
+            hello_all, HelloRequest.FromString, HelloReply.SerializeToString
+        ),
+        "HelloEach": grpc.stream_stream_rpc_method_handler(
+            hello_each, HelloRequest.FromString, HelloReply.SerializeToString
+        ),
         "Get": grpc.unary_unary_rpc_method_handler(get, GetRequest.FromString, GetReply.SerializeToString),
         "Add": grpc.unary_unary_rpc_method_handler(add, AddRequest.FromString, AddReply.SerializeToString),
     }

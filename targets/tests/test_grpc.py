@@ -68,6 +68,14 @@ def test_greets(greeter: Any, name: str, greeting: str) -> None:
     assert greeter.Hello(messages.HelloRequest(name=name), timeout=10).message == greeting
 
 
+def test_greets_in_streams(greeter: Any) -> None:
+    asked = messages.HelloAgainRequest(name="Ada", times=3)
+    assert [reply.message for reply in greeter.HelloAgain(asked, timeout=10)] == ["Hello Ada"] * 3
+    requests = [messages.HelloRequest(name=name) for name in ("Ada", "Bob")]
+    assert greeter.HelloAll(iter(requests), timeout=10).message == "Hello Ada, Bob"
+    assert [reply.message for reply in greeter.HelloEach(iter(requests), timeout=10)] == ["Hello Ada", "Hello Bob"]
+
+
 def test_reads_a_key(greeter: Any) -> None:
     for number in (1, 2, 3):
         assert greeter.Get(messages.GetRequest(key=f"loadgen:{number}"), timeout=10).value == f"value-{number}"

@@ -11,7 +11,7 @@ pub enum Action {
     /// Sends an HTTP request, and reads the response.
     #[default]
     Request,
-    /// Makes a unary gRPC call: an HTTP/2 request with one message, answered with one message.
+    /// Makes a gRPC call: an HTTP/2 request with messages, answered with messages.
     Call,
     /// Opens the user's WebSocket, with an HTTP request of its own connection.
     Connect,

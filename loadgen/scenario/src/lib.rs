@@ -89,7 +89,7 @@ pub use on_disk::OnDisk;
 pub use overrides::{OverrideError, Overrides};
 pub use placeholder::TemplateError;
 pub use proof::{ExpectedContent, Proof};
-pub use protos::{Protos, message_of_json, protos_of_text};
+pub use protos::{Protos, message_of_json, messages_of_json, protos_of_text};
 pub use rows::{Cells, Order, Rows};
 pub use server_url::ServerUrl;
 pub use sharing::{Sharing, TooFewStreams};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use serde::de::{SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest, Sha256};
 
@@ -49,11 +50,42 @@ impl Protos {
 pub fn message_of_json(kind: &MessageDescriptor, json: &str) -> Result<DynamicMessage, String> {
     let mut reader = serde_json::Deserializer::from_str(json);
     let message = DynamicMessage::deserialize(kind.clone(), &mut reader);
-    message.and_then(|message| reader.end().map(|()| message)).map_err(|error| {
-        let error = error.to_string();
-        // The place is one within a text that nobody has written.
-        error.split(" at line ").next().unwrap_or_default().to_owned()
-    })
+    message.and_then(|message| reader.end().map(|()| message)).map_err(without_place)
+}
+
+/// Reads the messages in an array of their JSON forms, as [`message_of_json`] does.
+pub fn messages_of_json(
+    kind: &MessageDescriptor,
+    json: &str,
+) -> Result<Vec<DynamicMessage>, String> {
+    let mut reader = serde_json::Deserializer::from_str(json);
+    let messages = reader.deserialize_seq(Messages(kind));
+    messages.and_then(|messages| reader.end().map(|()| messages)).map_err(without_place)
+}
+
+/// Without the place, which is one within a text that nobody has written.
+fn without_place(error: serde_json::Error) -> String {
+    let error = error.to_string();
+    error.split(" at line ").next().unwrap_or_default().to_owned()
+}
+
+/// Reads an array of messages of a type.
+struct Messages<'a>(&'a MessageDescriptor);
+
+impl<'de> Visitor<'de> for Messages<'_> {
+    type Value = Vec<DynamicMessage>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an array of messages")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
+        let mut all = Vec::new();
+        while let Some(message) = items.next_element_seed(self.0.clone())? {
+            all.push(message);
+        }
+        Ok(all)
+    }
 }
 
 impl PartialEq for Protos {

@@ -45,6 +45,8 @@ pub enum StreamFormat {
     Events,
     /// One event in each line that is not empty, such as JSON in NDJSON.
     Lines,
+    /// Messages of a gRPC call. Their data is not looked at.
+    Messages,
 }
 
 /// Event that ends a stream, by its data: the lines of `data` of a server-sent event, or the text of a

@@ -70,6 +70,62 @@ fn the_lab_serves_as_many_calls_as_are_counted() {
     }
 }
 
+/// The lab's target streams in each direction, and in both.
+#[test]
+fn streams_of_messages_are_measured() {
+    let text = format!(
+        r#"
+        load = {{ users = 4, iterations = 50 }}
+        grpc = {{ proto = "{}" }}
+
+        [[step]]
+        name = "again"
+        grpc = "loadgen.Greeter/HelloAgain"
+        body = {{ json = {{ name = "{{{{ name }}}}", times = 20 }} }}
+        expect = {{ stream = {{ events = 20 }}, json_size = {{ "" = 20 }} }}
+
+        [[step]]
+        name = "all"
+        grpc = "loadgen.Greeter/HelloAll"
+        body = {{ json = [{{ name = "Ada" }}, {{ name = "u{{{{ user }}}}" }}] }}
+        expect = {{ regex = 'Hello Ada, u\d' }}
+
+        [[step]]
+        name = "each"
+        grpc = "loadgen.Greeter/HelloEach"
+        body = {{ repeat = 10, json = {{ name = "Ada" }} }}
+        expect = {{ stream = {{ events = 10 }}, json = {{ "/9/message" = "Hello Ada" }} }}
+
+        [[step]]
+        name = "some"
+        grpc = "loadgen.Greeter/HelloAgain"
+        body = {{ json = {{ times = 1_000_000 }} }}
+        expect = {{ stream = {{ events = 5, close = true }} }}
+        "#,
+        proto()
+    );
+    let project = Project::real().file("mine.toml", &text);
+    let arguments = ["-s=mine.toml", "-t=grpc", "--rounds=1", "--warmup=0s", "--json"];
+    let finished = project.run(&[&arguments[..], &["--no-calibrate"]].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let steps = document["targets"][0]["steps"].as_array().unwrap();
+    for (step, events) in steps.iter().zip([Some(20 * 50), None, Some(10 * 50), Some(5 * 50)]) {
+        assert_eq!((&step["requests"], &step["errors"]), (&50.into(), &0.into()), "{step}");
+        let stream = &step["stream"];
+        let closed = if step["name"] == "some" { 50 } else { 0 };
+        match events {
+            None => assert!(stream.is_null(), "{step}"),
+            Some(events) => {
+                assert_eq!(
+                    (&stream["events"], &stream["closed"]),
+                    (&events.into(), &closed.into())
+                );
+            }
+        }
+    }
+}
+
 #[test]
 fn the_shipped_scenario_runs() {
     let text = shipped("users = 4\niterations = 100");

@@ -1,4 +1,4 @@
-//! Makes the messages of unary gRPC calls, and reads what comes back
+//! Makes the messages of gRPC calls, and reads what comes back
 //! (<https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-HTTP2.md>).
 
 #[cfg(any(test, fuzzing))]
@@ -13,7 +13,7 @@ use prost_reflect::prost::Message;
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 
 pub use self::reply::Reply;
-use loadgen_scenario::{Protos, Step, message_of_json};
+use loadgen_scenario::{Protos, Step, message_of_json, messages_of_json};
 
 /// Header of a request that has the time which the client gives the server.
 pub const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
@@ -21,10 +21,14 @@ pub const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 /// Length of the prefix of a message: whether the message is compressed, and its length.
 const PREFIX: usize = 5;
 
-/// The types of the messages of a call.
+/// A method that is called, with the types of its messages.
 pub struct Call {
     request: MessageDescriptor,
     response: MessageDescriptor,
+    /// Whether the client sends a stream of messages.
+    sends_many: bool,
+    /// Whether the server answers with a stream of messages.
+    answers_many: bool,
 }
 
 impl Call {
@@ -34,25 +38,36 @@ impl Call {
     }
 
     fn new(method: &MethodDescriptor) -> Self {
-        Self { request: method.input(), response: method.output() }
+        Self {
+            request: method.input(),
+            response: method.output(),
+            sends_many: method.is_client_streaming(),
+            answers_many: method.is_server_streaming(),
+        }
     }
 
-    /// Returns the body of a request whose message has this JSON form. Returns a sentence if the JSON
-    /// is not of such a message.
+    /// Returns the body of a request whose message has this JSON form; of a stream, this is an array with the JSON
+    /// form of each message. Returns a sentence if the JSON is not of such messages.
     pub fn request(&self, json: &[u8]) -> Result<Bytes, String> {
         let json = std::str::from_utf8(json).map_err(|e| e.to_string())?;
-        let message = message_of_json(&self.request, json).map_err(|e| {
+        let read = match self.sends_many {
+            true => messages_of_json(&self.request, json),
+            false => message_of_json(&self.request, json).map(|message| vec![message]),
+        };
+        let messages = read.map_err(|e| {
             format!("the message is not of the type {}: {e}", self.request.full_name())
         })?;
-        let length = message.encoded_len();
-        let mut body = Vec::with_capacity(PREFIX + length);
-        body.put_u8(0);
-        let Ok(short) = u32::try_from(length) else {
-            return Err("the message is longer than 4 GiB".to_owned());
-        };
-        body.put_u32(short);
-        // The vector has room for the message.
-        message.encode(&mut body).map_err(|e| e.to_string())?;
+        let mut body =
+            Vec::with_capacity(messages.iter().map(|it| PREFIX + it.encoded_len()).sum());
+        for message in messages {
+            let Ok(length) = u32::try_from(message.encoded_len()) else {
+                return Err("the message is longer than 4 GiB".to_owned());
+            };
+            body.put_u8(0);
+            body.put_u32(length);
+            // The vector has room for the message.
+            message.encode(&mut body).map_err(|e| e.to_string())?;
+        }
         Ok(body.into())
     }
 }

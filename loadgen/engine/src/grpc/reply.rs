@@ -32,21 +32,31 @@ pub struct Reply<'a> {
     message: String,
     /// Type of the message; `None` without a message, because the call failed.
     kind: Option<&'a MessageDescriptor>,
+    /// Whether the call brought a stream of messages.
+    is_stream: bool,
     json: OnceCell<Result<Vec<u8>, Undecodable>>,
 }
 
 impl Call {
     /// Reads a response of HTTP status 200. `head` returns the values of its headers, and `end` those of its
-    /// last header section. `kept` is at least the beginning of its body of `received` bytes. Returns a
-    /// sentence if the response is not one to a unary call.
+    /// last header section. `kept` is at least the beginning of its body of `received` bytes. `is_cut` tells whether
+    /// loadgen ended the stream of messages before the server, so that there is no status. Returns a sentence if the
+    /// response is not one to this call.
     pub fn reply<'h>(
         &self,
         head: impl Fn(&str) -> Option<&'h [u8]>,
         end: impl Fn(&str) -> Option<&'h [u8]>,
         kept: &[u8],
         received: u64,
+        is_cut: bool,
     ) -> Result<Reply<'_>, String> {
         check_media_type(head("content-type").unwrap_or_default(), kept)?;
+        let is_stream = self.answers_many;
+        if is_cut {
+            let (status, message) = (GrpcStatus::OK, String::new());
+            let kind = Some(&self.response);
+            return Ok(Reply { status, message, kind, is_stream, json: OnceCell::new() });
+        }
         let Some(value) = end("grpc-status") else {
             return Err("the response has no grpc-status".to_owned());
         };
@@ -60,10 +70,13 @@ impl Call {
         });
         let mut kind = None;
         if status == GrpcStatus::OK {
-            check_body(|| head("grpc-encoding"), kept, received)?;
+            // The messages of a stream are checked one by one as they come.
+            if !is_stream {
+                check_body(|| head("grpc-encoding"), kept, received)?;
+            }
             kind = Some(&self.response);
         }
-        Ok(Reply { status, message, kind, json: OnceCell::new() })
+        Ok(Reply { status, message, kind, is_stream, json: OnceCell::new() })
     }
 }
 
@@ -78,10 +91,11 @@ impl Reply<'_> {
         &self.message
     }
 
-    /// Returns the JSON form of the message in `body`, which must be the same in each call; empty for
-    /// a call that failed. Call only after the latency is measured.
+    /// Returns the JSON form of the message in `body`, or an array with those of a stream's messages. `body` must be
+    /// the same in each call. Empty for a call that failed. Call only after the latency is measured.
     pub fn json(&self, body: &[u8]) -> Result<&[u8], Undecodable> {
-        let json = self.json.get_or_init(|| self.kind.map_or(Ok(Vec::new()), |it| json(it, body)));
+        let read = if self.is_stream { json_of_all } else { json };
+        let json = self.json.get_or_init(|| self.kind.map_or(Ok(Vec::new()), |it| read(it, body)));
         json.as_deref().map_err(Clone::clone)
     }
 }
@@ -134,6 +148,28 @@ fn check_body<'h>(
             Err(format!("{over} bytes follow the message, but a unary call has only one message"))
         }
     }
+}
+
+/// Returns an array with the JSON forms of the whole messages in a body.
+fn json_of_all(kind: &MessageDescriptor, mut body: &[u8]) -> Result<Vec<u8>, Undecodable> {
+    let mut all = vec![b'['];
+    while let Some([_, length @ ..]) = body.first_chunk::<PREFIX>() {
+        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
+        let Some((message, rest)) = body.split_at_checked(length.saturating_add(PREFIX)) else {
+            break;
+        };
+        if all.len() > 1 {
+            all.push(b',');
+        }
+        all.extend(json(kind, message)?);
+        if all.len() > LONGEST_JSON {
+            let expected = "messages of at most 16 MiB as JSON, the limit for checks".to_owned();
+            return Err(Undecodable { expected, got: "longer ones".to_owned() });
+        }
+        body = rest;
+    }
+    all.push(b']');
+    Ok(all)
 }
 
 fn json(kind: &MessageDescriptor, body: &[u8]) -> Result<Vec<u8>, Undecodable> {

@@ -15,7 +15,8 @@ pub fn read_pieces<'a>(
             return all;
         }
     }
-    parser.end(|data| all.push(data.to_vec()));
+    // A stream may end within a message.
+    let _ = parser.end(|data| all.push(data.to_vec()));
     all
 }
 
@@ -28,9 +29,10 @@ const SAYS: usize = 3;
 /// Panics if the events depend on the pieces, or have more bytes than the stream.
 pub fn stream_foreign(data: &[u8]) {
     let Some((says, body)) = data.split_at_checked(SAYS) else { return };
-    let format = match says[0] & 1 {
+    let format = match says[0] % 3 {
         0 => StreamFormat::Events,
-        _ => StreamFormat::Lines,
+        1 => StreamFormat::Lines,
+        _ => StreamFormat::Messages,
     };
     let whole = read_pieces(format, [body]);
     let (first, rest) = body.split_at(usize::from(says[1]).min(body.len()));

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::Parser;
+use super::{Fault, Parser};
 use crate::content_encoding::is_encoded;
 use loadgen_measure::StreamTimes;
 use loadgen_scenario::{ExpectedStream, StreamFormat};
@@ -42,15 +42,6 @@ pub struct Streamed {
     fault: Option<Fault>,
 }
 
-/// Reason why the events of a stream cannot be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
-    /// The body is compressed, so that its events cannot be read as they arrive.
-    Compressed,
-    /// An event is longer than the limit.
-    TooLong,
-}
-
 impl Meter {
     /// Begins another stream of a user, whose meter is created with its first stream.
     pub fn begin(of_user: &mut Option<Box<Self>>) -> &mut Self {
@@ -78,10 +69,7 @@ impl Meter {
             self.open(stream, header);
         }
         self.read = Some(at);
-        self.parse(stream, at, |parser, each| match parser.push(bytes, each) {
-            Ok(()) => None,
-            Err(super::TooLong) => Some(Fault::TooLong),
-        });
+        self.parse(stream, at, |parser, each| parser.push(bytes, each));
     }
 
     /// Whether loadgen ends the stream here, although the response goes on.
@@ -98,10 +86,7 @@ impl Meter {
     /// result.
     pub fn end(&mut self, stream: &ExpectedStream) -> Streamed {
         if let Some(at) = self.read {
-            self.parse(stream, at, |parser, each| {
-                parser.end(each);
-                None
-            });
+            self.parse(stream, at, |parser, each| parser.end(each));
         }
         self.came
     }
@@ -137,7 +122,7 @@ impl Meter {
         &mut self,
         stream: &ExpectedStream,
         at: Instant,
-        read: impl FnOnce(&mut Parser, &mut dyn FnMut(&[u8])) -> Option<Fault>,
+        read: impl FnOnce(&mut Parser, &mut dyn FnMut(&[u8])) -> Result<(), Fault>,
     ) {
         let Self {
             parser: Some(parser), is_open: true, came, first, last, gaps_us, together, ..
@@ -148,7 +133,7 @@ impl Meter {
         if came.fault.is_some() || came.has_ended {
             return;
         }
-        came.fault = read(parser, &mut |data| {
+        let read = read(parser, &mut |data| {
             if came.has_ended {
                 return;
             }
@@ -168,6 +153,7 @@ impl Meter {
                 gaps_us.push(u32::try_from(us).unwrap_or(u32::MAX));
             }
         });
+        came.fault = read.err();
     }
 }
 
@@ -194,12 +180,18 @@ impl Streamed {
                 None => "",
                 Some(StreamFormat::Events) => ", read as server-sent events",
                 Some(StreamFormat::Lines) => ", read as lines",
+                Some(StreamFormat::Messages) => ", read as messages",
             };
             counted + read_as
         };
         match fault {
             Some(Fault::Compressed) => Err("a compressed body".to_owned()),
             Some(Fault::TooLong) => Err("an event of more than 16 MiB".to_owned()),
+            Some(Fault::CompressedMessage) => {
+                Err("a compressed message, but loadgen accepts no compression".to_owned())
+            }
+            Some(Fault::NoMessage) => Err("bytes that are no message".to_owned()),
+            Some(Fault::CutOff) => Err("its end within a message".to_owned()),
             None if lacks_end && stream.events.has(events) => {
                 Err(format!("its end after {}, without the end marker", counted(events)))
             }

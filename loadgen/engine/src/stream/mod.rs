@@ -8,11 +8,13 @@ mod events;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 mod lines;
+mod messages;
 mod meter;
 
 use self::buffer::{Buffer, TooLong};
 use self::events::Events;
 use self::lines::Lines;
+use self::messages::Messages;
 pub use self::meter::{Meter, Streamed};
 use loadgen_scenario::StreamFormat;
 
@@ -21,6 +23,28 @@ use loadgen_scenario::StreamFormat;
 enum Parser {
     Events(Events),
     Lines(Lines),
+    Messages(Messages),
+}
+
+/// Reason why the events of a stream cannot be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    /// The body is compressed, so that its events cannot be read as they arrive.
+    Compressed,
+    /// An event is longer than the limit.
+    TooLong,
+    /// A message of gRPC is compressed, although loadgen accepts no compression.
+    CompressedMessage,
+    /// What should be a message of gRPC begins with a byte that gRPC does not define.
+    NoMessage,
+    /// The stream ends within a message.
+    CutOff,
+}
+
+impl From<TooLong> for Fault {
+    fn from(_: TooLong) -> Self {
+        Self::TooLong
+    }
 }
 
 impl Parser {
@@ -28,6 +52,7 @@ impl Parser {
         match format {
             StreamFormat::Events => Self::Events(Events::default()),
             StreamFormat::Lines => Self::Lines(Lines::default()),
+            StreamFormat::Messages => Self::Messages(Messages::default()),
         }
     }
 
@@ -35,24 +60,29 @@ impl Parser {
         match self {
             Self::Events(_) => StreamFormat::Events,
             Self::Lines(_) => StreamFormat::Lines,
+            Self::Messages(_) => StreamFormat::Messages,
         }
     }
 
     /// Reads the next bytes of a body, and calls `each` with the data of each event that they
     /// complete.
-    fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), TooLong> {
+    fn push(&mut self, bytes: &[u8], mut each: impl FnMut(&[u8])) -> Result<(), Fault> {
         match self {
-            Self::Events(events) => events.push(bytes, &mut each),
-            Self::Lines(lines) => lines.push(bytes, &mut each),
+            Self::Events(events) => Ok(events.push(bytes, &mut each)?),
+            Self::Lines(lines) => Ok(lines.push(bytes, &mut each)?),
+            Self::Messages(messages) => messages.push(bytes, &mut each),
         }
     }
 
     /// Reads the end of a body.
-    fn end(&mut self, mut each: impl FnMut(&[u8])) {
+    fn end(&mut self, mut each: impl FnMut(&[u8])) -> Result<(), Fault> {
         match self {
             Self::Events(_) => {}
             Self::Lines(lines) => lines.end(&mut each),
+            Self::Messages(messages) if !messages.is_whole() => return Err(Fault::CutOff),
+            Self::Messages(_) => {}
         }
+        Ok(())
     }
 
     /// Drops what the last body left.
@@ -60,6 +90,7 @@ impl Parser {
         match self {
             Self::Events(events) => events.clear(),
             Self::Lines(lines) => lines.clear(),
+            Self::Messages(messages) => messages.clear(),
         }
     }
 }

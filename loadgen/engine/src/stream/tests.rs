@@ -63,6 +63,24 @@ fn each_line_with_text_is_an_event() {
 }
 
 #[test]
+fn each_message_after_its_prefix_is_an_event() {
+    let messages = |pieces: &[&[u8]]| {
+        let (mut parser, mut events) = (Parser::new(StreamFormat::Messages), 0);
+        let read = pieces.iter().try_for_each(|piece| parser.push(piece, |_| events += 1));
+        (events, read.and_then(|()| parser.end(|_| ())))
+    };
+    let two = b"\0\0\0\0\x02ab\0\0\0\0\0";
+    assert_eq!(messages(&[two]), (2, Ok(())));
+    let bytes: Vec<&[u8]> = two.chunks(1).collect();
+    assert_eq!(messages(&bytes), (2, Ok(())));
+    assert_eq!(messages(&[]), (0, Ok(())));
+    assert_eq!(messages(&[&two[..6]]), (0, Err(Fault::CutOff)));
+    assert_eq!(messages(&[&two[..9]]), (1, Err(Fault::CutOff)));
+    assert_eq!(messages(&[b"\x01\0\0\0\0"]), (0, Err(Fault::CompressedMessage)));
+    assert_eq!(messages(&[b"<html>"]), (0, Err(Fault::NoMessage)));
+}
+
+#[test]
 fn an_endless_event_is_refused() {
     for format in [StreamFormat::Events, StreamFormat::Lines] {
         let (mut parser, piece) = (Parser::new(format), vec![b'x'; 1 << 20]);

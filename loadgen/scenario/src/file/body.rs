@@ -47,7 +47,7 @@ keys! {
              charset=utf-8`; with `file` by the extension of the file's name, or `application/octet-stream`",
         );
     /// with `json`: makes the body an array of this many renderings of the value
-    const REPEAT: Key<Integer> = key("repeat", integer(1, MOST_REPETITIONS));
+    pub(super) const REPEAT: Key<Integer> = key("repeat", integer(1, MOST_REPETITIONS));
     /// whether the body is rendered once for each user: all requests of the step that a user sends have the
     /// body of the first one. Each user keeps its body in memory
     pub(super) const ONCE: Defaulted<Boolean> = key("once", Boolean).or("false");
@@ -129,7 +129,7 @@ pub(super) fn read_content(
     }
 }
 
-fn read_json(
+pub(super) fn read_json(
     value: &Value<'_>,
     repeat: Option<Value<'_>>,
     faults: &mut Faults<'_>,

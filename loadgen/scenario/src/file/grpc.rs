@@ -19,6 +19,7 @@ use crate::error::Fault;
 use crate::http::{Http, HttpVersion, TransportKind};
 use crate::nearest::suggestion;
 use crate::protos::Protos;
+use crate::stream::{ExpectedStream, StreamFormat};
 use crate::template::Template;
 
 /// Key of a step whose value is a service and a method, and of the table with the `.proto` files.
@@ -141,12 +142,18 @@ fn said(error: &protox::Error) -> String {
     }
 }
 
-/// Reads the service and the method of a step. Returns the path of the request, and the type of the
-/// request's message.
-pub(super) fn read_call(
-    value: &Value<'_>,
-    faults: &mut Faults<'_>,
-) -> Option<(Template, MessageDescriptor)> {
+/// A method that a step calls.
+pub(super) struct Called {
+    /// Type of the messages that the client sends.
+    kind: MessageDescriptor,
+    /// Whether the client sends a stream of messages.
+    sends_many: bool,
+    /// Whether the server answers with a stream of messages.
+    pub answers_many: bool,
+}
+
+/// Reads the service and the method of a step. Returns the path of the request, and the method.
+pub(super) fn read_call(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<(Template, Called)> {
     let text = value.text(faults)?;
     let protos = match &faults.services {
         Services::Read(protos) => protos.clone(),
@@ -168,25 +175,28 @@ pub(super) fn read_call(
         let message = format!("\"{text}\" is not a method of a service in [grpc]");
         return value.fault(message, "unknown method", help, faults);
     };
-    if method.is_client_streaming() || method.is_server_streaming() {
-        let message = format!("the method `{text}` streams messages");
-        let help =
-            "call a method that has no `stream` in its .proto file: loadgen makes unary calls";
-        return value.fault(message, "not unary", help, faults);
-    }
-    Some((Template::literal(path), method.input()))
+    let called = Called {
+        kind: method.input(),
+        sends_many: method.is_client_streaming(),
+        answers_many: method.is_server_streaming(),
+    };
+    Some((Template::literal(path), called))
 }
 
-/// Reads the `body` of a call: the JSON form of a message of type `kind`.
+/// Reads the `body` of a call of the method `called`: the JSON form of its message, or a JSON array of the messages
+/// of a stream.
 pub(super) fn read_body(
     value: Option<&Value<'_>>,
-    kind: &MessageDescriptor,
+    called: &Called,
     faults: &mut Faults<'_>,
 ) -> Option<Body> {
+    let Called { kind, sends_many, .. } = called;
     let Some(value) = value else {
-        return Some(Body::of_text(MEDIA_TYPE, Template::literal("{}")));
+        let empty = if *sends_many { "[{}]" } else { "{}" };
+        return Some(Body::of_text(MEDIA_TYPE, Template::literal(empty)));
     };
     let mut table = body::KEYS.open(value, faults)?;
+    let repeat = if *sends_many { body::REPEAT.take(&mut table) } else { None };
     let others = table.take_any(body::OF_REQUESTS);
     for other in &others {
         let message = format!("`{}` has no meaning in a step with `grpc`", other.key);
@@ -203,10 +213,45 @@ pub(super) fn read_body(
         }
         return None;
     };
-    let template = json::read_template(&json, faults)?;
-    message::check(&json, kind, faults);
+    let is_array = *sends_many && json.node.get_ref().as_array().is_some();
+    let messages = match is_array {
+        true if repeat.is_none() => json::items(&json),
+        _ => vec![json.clone()],
+    };
+    let template = body::read_json(&json, repeat, faults)?;
+    let template = match *sends_many && !is_array && !template.begins_with('[') {
+        true => enclosed(template),
+        false => template,
+    };
+    messages.iter().for_each(|json| message::check(json, kind, faults));
     let body = Body::of_text(MEDIA_TYPE, template);
     Some(if once? { body.once(value.place().start) } else { body })
+}
+
+/// Returns a JSON array with this value.
+fn enclosed(json: Template) -> Template {
+    let mut array = Template::literal("[");
+    array.append(json);
+    array.append(Template::literal("]"));
+    array
+}
+
+/// Returns what a call expects of the messages with which the server answers: `stream`, if it is there. `expect` is the
+/// table of the step. Adds a fault for what has no meaning for messages.
+pub(super) fn expected_stream(
+    stream: Option<ExpectedStream>,
+    expect: Option<&Value<'_>>,
+    faults: &mut Faults<'_>,
+) -> ExpectedStream {
+    let fields = expect.map_or_else(Vec::new, json::fields);
+    let stream_keys = fields.iter().find(|field| field.key == "stream");
+    let keys = stream_keys.map_or_else(Vec::new, json::fields);
+    for key in keys.iter().filter(|key| ["format", "end"].contains(&key.key)) {
+        let message = format!("`{}` has no meaning in a step with `grpc`", key.key);
+        let help = "the events of a call are its messages, and the server says when they end";
+        faults.add(Fault::new(message).at(key.key_place.clone(), "no effect").help(help));
+    }
+    ExpectedStream { format: Some(StreamFormat::Messages), ..stream.unwrap_or_default() }
 }
 
 /// Adds a fault for each header that is a part of every call.

@@ -12,8 +12,14 @@ const SUBPROTOCOL: &str = websocket::SUBPROTOCOL.name();
 /// Key of `expect` that has a meaning only for a gRPC call.
 pub(super) const GRPC_STATUS: &str = "grpc_status";
 
-/// Takes the keys of a step that have no meaning for its action, and adds a fault for each.
-pub(super) fn refuse(table: &mut Table<'_>, action: Action, faults: &mut Faults<'_>) {
+/// Takes the keys of a step that have no meaning for its action, and adds a fault for each. `answers_many` tells whether
+/// the server answers a call with a stream of messages.
+pub(super) fn refuse(
+    table: &mut Table<'_>,
+    action: Action,
+    answers_many: bool,
+    faults: &mut Faults<'_>,
+) {
     let refused: &[&'static str] = match action {
         Action::Request => &[SUBPROTOCOL],
         Action::Call => &["query", "redirects", SUBPROTOCOL],
@@ -32,6 +38,7 @@ pub(super) fn refuse(table: &mut Table<'_>, action: Action, faults: &mut Faults<
     let mut of_capture: Vec<&str> = Vec::new();
     match action {
         Action::Request => of_expect.push(GRPC_STATUS),
+        Action::Call if answers_many => of_expect.push("status"),
         Action::Call => of_expect.extend(["status", "stream"]),
         Action::Connect => {
             of_expect.extend(OF_BODY.into_iter().chain(["stream", GRPC_STATUS]));
@@ -94,6 +101,7 @@ fn refuse_key(value: &Value<'_>, action: Action, faults: &mut Faults<'_>) {
             "only the step with `websocket` sends an HTTP request and reads its status and headers"
         }
         ("redirects", _) => "only HTTP requests follow redirects: leave out the key",
+        ("stream", Action::Call) => "the method answers with one message, which is no stream",
         ("stream", _) => "only the body of an HTTP response can be a stream",
         (_, Action::Connect) => "expect and read messages in a step with `send` or `receive`",
         _ => "leave out the key: such a step reads no message",

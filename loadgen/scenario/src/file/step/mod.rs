@@ -9,15 +9,14 @@ use self::keys::{
 pub(super) use self::keys::{KEYS, MOST_WEIGHT, OF_FLOW};
 use std::ops::Range;
 
-use prost_reflect::MessageDescriptor;
-
+use super::grpc::{self, Called};
 use super::headers::is_token;
 use super::keys::Keys;
 use super::moment::{self, Moment};
 use super::name::Name;
 use super::reader::{Faults, Table, Value};
 use super::websocket::{self, Placed};
-use super::{auth, body, capture, expect, grpc, headers, load, meaning, pairs, repeat};
+use super::{auth, body, capture, expect, headers, load, meaning, pairs, repeat};
 use crate::action::Action;
 use crate::body::Body;
 use crate::error::Fault;
@@ -115,13 +114,15 @@ fn read_rest(
         Some(value) => load::read_think_time(&value, faults).map(Some),
     };
     let verify = VERIFY.read(table, faults);
-    meaning::refuse(table, request.as_ref().map_or(Action::Request, |it| it.action), faults);
+    let called = request.as_ref().and_then(|request| request.called.as_ref());
+    let answers_many = called.is_some_and(|called| called.answers_many);
+    let action = request.as_ref().map_or(Action::Request, |it| it.action);
+    meaning::refuse(table, action, answers_many, faults);
     let redirects = REDIRECTS.read(table, faults);
     let query = QUERY.take(table).map(|value| pairs::read(&value, "`query`", faults));
     let body = BODY.take(table);
     let written = HEADERS.take(table);
-    let message_type = request.as_ref().and_then(|request| request.message_type.as_ref());
-    let has_body = body.is_some() && message_type.is_none();
+    let has_body = body.is_some() && called.is_none();
     let headers =
         written.as_ref().map_or(Some(Vec::new()), |value| headers::read(value, has_body, faults));
     let headers = match request.as_ref().map(|request| request.action) {
@@ -136,16 +137,16 @@ fn read_rest(
         _ => headers,
     };
     let headers = auth::beside(AUTH.take(table), headers, faults);
-    let body = match (message_type, body) {
-        (Some(kind), body) => Some(grpc::read_body(body.as_ref(), kind, faults)),
+    let body = match (called, body) {
+        (Some(called), body) => Some(grpc::read_body(body.as_ref(), called, faults)),
         (None, body) => body.map(|value| body::read(&value, faults)),
     };
     let method = request.as_ref().map(|request| &request.method);
     let has_status = table.peek(EXPECT.name()).is_some_and(|expect| {
         expect.node.get_ref().as_table().is_some_and(|keys| keys.contains_key("status"))
     });
-    let (expect, counters) = (EXPECT.take(table), COUNTERS.take(table));
-    let (expect, counters) = expect::read(expect, counters, method, timeout, faults);
+    let (written, counters) = (EXPECT.take(table), COUNTERS.take(table));
+    let (expect, counters) = expect::read(written.clone(), counters, method, timeout, faults);
     let captures = capture::read(CAPTURE.take(table), method, faults);
     let Request { action, method, mut path, message, .. } = request?;
     if let Some(query) = query {
@@ -166,6 +167,10 @@ fn read_rest(
         Action::Call => {
             expect.status = Statuses::new(vec![(200, 200)]);
             expect.grpc_status.get_or_insert_default();
+            if answers_many {
+                let stream = expect.stream.take();
+                expect.stream = Some(grpc::expected_stream(stream, written.as_ref(), faults));
+            }
         }
         _ if has_status => {}
         _ => expect.status = Statuses::new(vec![(101, 101)]),
@@ -203,13 +208,13 @@ struct Request {
     path: Template,
     /// Message to send over a WebSocket.
     message: Option<Body>,
-    /// Type of the message that a gRPC call sends.
-    message_type: Option<MessageDescriptor>,
+    /// Method that a gRPC call calls.
+    called: Option<Called>,
 }
 
 impl Request {
     fn of_http(place: Range<usize>, method: Method, path: Template) -> Self {
-        Self { place, action: Action::Request, method, path, message: None, message_type: None }
+        Self { place, action: Action::Request, method, path, message: None, called: None }
     }
 
     /// Creates a use of the user's WebSocket, which has no path.
@@ -279,9 +284,9 @@ fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Reques
         return read_of_socket(value, faults);
     }
     if value.key == grpc::KEY {
-        let (path, kind) = grpc::read_call(value, faults)?;
+        let (path, called) = grpc::read_call(value, faults)?;
         let posted = Request::of_http(value.place(), Method::POST, path);
-        return Some(Request { action: Action::Call, message_type: Some(kind), ..posted });
+        return Some(Request { action: Action::Call, called: Some(called), ..posted });
     }
     let text = value.text(faults)?;
     let place = value.place();

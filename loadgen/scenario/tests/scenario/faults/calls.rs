@@ -31,7 +31,12 @@ faults! {
         "[[step]]\ngrpc = \"loadgen.Greeter/Helo\"\n\n[[step]]\ngrpc = \"/loadgen.Greeter/Hello\"\n\n\
          [[step]]\ngrpc = \"shop.Orders/List\"\n\n[[step]]\ngrpc = 1"
     );
-    call_of_a_streaming_method: calls(EVERYTHING, "[[step]]\ngrpc = \"all.Echo/Stream\"");
+    keys_without_meaning_for_messages: calls(
+        EVERYTHING,
+        "[[step]]\ngrpc = \"all.Echo/Stream\"\nbody = { json = [{ small = 1 }, { smoll = 2 }] }\n\
+         expect.stream = { events = 2, format = \"lines\", end = \"x\" }\n\n\
+         [[step]]\nname = \"again\"\ngrpc = \"all.Echo/Stream\"\nbody = { json = [{ small = 1 }], repeat = 2 }"
+    );
     keys_without_meaning_for_a_call: calls(
         GREETER,
         "[[step]]\ngrpc = \"loadgen.Greeter/Hello\"\nquery = { a = 1 }\nsubprotocol = \"chat\"\n\

@@ -74,6 +74,46 @@ async fn calls_and_requests_share_connections() {
     assert_eq!((server.requests().len(), server.connections()), (270, 2));
 }
 
+/// Calls the method that streams both ways: the server sends back what has come.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_of_messages_is_sent_and_measured_message_by_message() {
+    for http in ["", "connections = 1"] {
+        let server = Echo::start().await;
+        let stream = "grpc = \"all.Echo/Stream\"\ntimeout = \"2s\"\n";
+        let text = steps(&format!(
+            "{stream}body = {{ repeat = 3, json = {{ text = \"{{{{ uuid }}}}\", large = 2 }} }}\n\
+             expect = {{ stream = {{ events = 3 }}, json_size = {{ \"\" = 3 }}, json = {{ \"/2/large\" = 2 }} }}\n\
+             counters = {{ sum = \"/0/large\" }}\n\
+             [[step]]\nname = \"array\"\n{stream}body.json = [{{ text = \"a\" }}, {{ text = \"u{{{{ user }}}}\" }}]\n\
+             expect = {{ json = {{ \"/0/text\" = \"a\" }} }}\n\
+             [[step]]\nname = \"one\"\n{stream}\n\
+             [[step]]\nname = \"cut\"\n{stream}body = {{ repeat = 5, json = {{ large = 1 }} }}\n\
+             expect.stream = {{ events = 2, close = true }}"
+        ));
+        let came = run(&server.url, http, "users = 2, iterations = 10", &text).await;
+        assert_eq!((came.answered(), came.errors()), (40, vec![]), "{:?}", came.counts.examples);
+        let counts = came.counts.stream.as_deref().unwrap();
+        assert_eq!((counts.first_event.len(), counts.events), (40, 10 * (3 + 2 + 1 + 2)), "{http}");
+        // The echo comes at once: whether it was whole before loadgen ended it is left to chance.
+        assert!(counts.closed <= 10, "{http}: {}", counts.closed);
+        assert_eq!(came.counts.counters[0], 2 * 10, "{http}");
+        let requests = server.requests();
+        let three = requests.iter().filter(|(_, body)| frames(body) == 3).count();
+        assert_eq!(three, 10, "{http}");
+    }
+}
+
+/// Counts the messages of a body.
+fn frames(mut body: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some([0, length @ ..]) = body.first_chunk::<5>() {
+        body = &body[5 + u32::from_be_bytes(*length) as usize..];
+        count += 1;
+    }
+    assert!(body.is_empty());
+    count
+}
+
 /// Function with which a server treats a request on the stream with this number.
 type Treat = dyn Fn(&mut Peer, u32) -> io::Result<()> + Send + Sync;
 
