@@ -39,9 +39,9 @@ pub fn reply_foreign(data: &[u8]) {
         _ => None,
     };
     let received = body.len() as u64;
-    let reply = call.reply(head, end, body, received, false);
+    let reply = call.reply(head, end, body, received);
     let beginning = &body[..body.len().min(BEGINNING)];
-    let told = call.reply(head, end, beginning, received, false);
+    let told = call.reply(head, end, beginning, received);
     assert_eq!(told.as_ref().err(), reply.as_ref().err());
     let Ok(reply) = reply else { return };
     let json = reply.json(body);
@@ -69,7 +69,7 @@ mod tests {
             "grpc-status" => Some(&b"0"[..]),
             _ => None,
         };
-        let reply = call().unwrap().reply(head, head, body, body.len() as u64, false)?;
+        let reply = call().unwrap().reply(head, head, body, body.len() as u64)?;
         let json =
             reply.json(body).map_err(|e| format!("expected {}, got {}", e.expected, e.got))?;
         Ok(serde_json::from_slice(json).unwrap())

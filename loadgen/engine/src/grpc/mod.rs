@@ -18,8 +18,8 @@ use loadgen_scenario::{Protos, Step, message_of_json, messages_of_json};
 /// Header of a request that has the time which the client gives the server.
 pub const TIMEOUT: HeaderName = HeaderName::from_static("grpc-timeout");
 
-/// Length of the prefix of a message: whether the message is compressed, and its length.
-const PREFIX: usize = 5;
+/// Length in bytes of the prefix of a message: whether the message is compressed, and its length.
+pub const PREFIX: usize = 5;
 
 /// A method that is called, with the types of its messages.
 pub struct Call {

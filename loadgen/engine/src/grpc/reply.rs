@@ -39,24 +39,17 @@ pub struct Reply<'a> {
 
 impl Call {
     /// Reads a response of HTTP status 200. `head` returns the values of its headers, and `end` those of its
-    /// last header section. `kept` is at least the beginning of its body of `received` bytes. `is_cut` tells whether
-    /// loadgen ended the stream of messages before the server, so that there is no status. Returns a sentence if the
-    /// response is not one to this call.
+    /// last header section. `kept` is at least the beginning of its body of `received` bytes. Returns a
+    /// sentence if the response is not one to this call.
     pub fn reply<'h>(
         &self,
         head: impl Fn(&str) -> Option<&'h [u8]>,
         end: impl Fn(&str) -> Option<&'h [u8]>,
         kept: &[u8],
         received: u64,
-        is_cut: bool,
     ) -> Result<Reply<'_>, String> {
         check_media_type(head("content-type").unwrap_or_default(), kept)?;
         let is_stream = self.answers_many;
-        if is_cut {
-            let (status, message) = (GrpcStatus::OK, String::new());
-            let kind = Some(&self.response);
-            return Ok(Reply { status, message, kind, is_stream, json: OnceCell::new() });
-        }
         let Some(value) = end("grpc-status") else {
             return Err("the response has no grpc-status".to_owned());
         };
@@ -76,6 +69,21 @@ impl Call {
             }
             kind = Some(&self.response);
         }
+        Ok(Reply { status, message, kind, is_stream, json: OnceCell::new() })
+    }
+}
+
+impl Call {
+    /// Reads a response whose stream of messages loadgen ended before the server, which is a success without a
+    /// status. Otherwise as [`Self::reply`].
+    pub fn reply_so_far<'h>(
+        &self,
+        head: impl Fn(&str) -> Option<&'h [u8]>,
+        kept: &[u8],
+    ) -> Result<Reply<'_>, String> {
+        check_media_type(head("content-type").unwrap_or_default(), kept)?;
+        let (status, message, kind) = (GrpcStatus::OK, String::new(), Some(&self.response));
+        let is_stream = self.answers_many;
         Ok(Reply { status, message, kind, is_stream, json: OnceCell::new() })
     }
 }
@@ -150,14 +158,18 @@ fn check_body<'h>(
     }
 }
 
+/// Returns the length of the message that begins a body, as its prefix tells it; `None` without a whole prefix.
+fn length(body: &[u8]) -> Option<usize> {
+    let [_, length @ ..] = body.first_chunk::<PREFIX>()?;
+    Some(usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX))
+}
+
 /// Returns an array with the JSON forms of the whole messages in a body.
 fn json_of_all(kind: &MessageDescriptor, mut body: &[u8]) -> Result<Vec<u8>, Undecodable> {
     let mut all = vec![b'['];
-    while let Some([_, length @ ..]) = body.first_chunk::<PREFIX>() {
-        let length = usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX);
-        let Some((message, rest)) = body.split_at_checked(length.saturating_add(PREFIX)) else {
-            break;
-        };
+    while let Some((message, rest)) =
+        length(body).and_then(|length| body.split_at_checked(length.saturating_add(PREFIX)))
+    {
         if all.len() > 1 {
             all.push(b',');
         }
@@ -176,9 +188,7 @@ fn json(kind: &MessageDescriptor, body: &[u8]) -> Result<Vec<u8>, Undecodable> {
     let name = kind.full_name();
     let wrong = |expected: String, got: String| Undecodable { expected, got };
     let bytes = body.get(PREFIX..).unwrap_or_default();
-    let length = body.first_chunk::<PREFIX>().map_or(0, |[_, length @ ..]| {
-        usize::try_from(u32::from_be_bytes(*length)).unwrap_or(usize::MAX)
-    });
+    let length = length(body).unwrap_or(0);
     if length > LONGEST {
         let expected = "a message of at most 4 MiB, the limit for checks".to_owned();
         return Err(wrong(expected, format!("one of {length} bytes")));

@@ -2,9 +2,7 @@
 //! compressed, and its length.
 
 use super::Fault;
-
-/// Length of the prefix of a message, in bytes.
-const PREFIX: usize = 5;
+use crate::grpc::PREFIX;
 
 /// Reads messages from pieces of any size. Keeps no message.
 #[derive(Debug, Default)]

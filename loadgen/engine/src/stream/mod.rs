@@ -35,7 +35,7 @@ enum Fault {
     TooLong,
     /// A message of gRPC is compressed, although loadgen accepts no compression.
     CompressedMessage,
-    /// What should be a message of gRPC begins with a byte that gRPC does not define.
+    /// A message of gRPC begins with another byte than 0 and 1.
     NoMessage,
     /// The stream ends within a message.
     CutOff,

@@ -17,7 +17,7 @@ const CHUNK: usize = 128 << 10;
 pub struct RequestBody {
     /// The next bytes; empty if all is sent, or if they have not been read yet.
     next: Bytes,
-    /// What follows; `None` if `next` is all. Boxed, because most bodies are in one place.
+    /// The pieces after these; `None` without any. Boxed, because most bodies are in one place.
     later: Option<Box<Later>>,
 }
 

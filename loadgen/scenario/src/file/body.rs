@@ -9,7 +9,7 @@ use super::{attachment, json, media_type, multipart, pairs};
 use crate::body::{Body, Part};
 use crate::error::Fault;
 use crate::nearest::list;
-use crate::template::{Piece, Template};
+use crate::template::Template;
 
 /// Largest number of repetitions of a JSON value in a body, which limits memory use after a typing
 /// error.
@@ -137,8 +137,13 @@ pub(super) fn read_json(
     let json = json::read_template(value, faults);
     let Some(repeat) = repeat else { return json };
     let count = REPEAT.value(&repeat, faults)?;
+    Some(in_array(json?.repeated(u32::try_from(count).ok()?, ",")))
+}
+
+/// Returns a JSON array with these items.
+pub(super) fn in_array(items: Template) -> Template {
     let mut array = Template::literal("[");
-    array.append(json?.repeated(u32::try_from(count).ok()?, ","));
-    array.push(Piece::Literal("]".to_owned()));
-    Some(array)
+    array.append(items);
+    array.append(Template::literal("]"));
+    array
 }

@@ -214,26 +214,19 @@ pub(super) fn read_body(
         return None;
     };
     let is_array = *sends_many && json.node.get_ref().as_array().is_some();
-    let messages = match is_array {
-        true if repeat.is_none() => json::items(&json),
-        _ => vec![json.clone()],
+    let is_alone = repeat.is_none();
+    let messages = match is_array && is_alone {
+        true => json::items(&json),
+        false => vec![json.clone()],
     };
     let template = body::read_json(&json, repeat, faults)?;
-    let template = match *sends_many && !is_array && !template.begins_with('[') {
-        true => enclosed(template),
+    let template = match *sends_many && !is_array && is_alone {
+        true => body::in_array(template),
         false => template,
     };
     messages.iter().for_each(|json| message::check(json, kind, faults));
     let body = Body::of_text(MEDIA_TYPE, template);
     Some(if once? { body.once(value.place().start) } else { body })
-}
-
-/// Returns a JSON array with this value.
-fn enclosed(json: Template) -> Template {
-    let mut array = Template::literal("[");
-    array.append(json);
-    array.append(Template::literal("]"));
-    array
 }
 
 /// Returns what a call expects of the messages with which the server answers: `stream`, if it is there. `expect` is the

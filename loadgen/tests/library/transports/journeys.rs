@@ -11,12 +11,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, Uri};
 use loadgen::engine::{Plan, TrialAnswer, Tried, try_steps};
 use loadgen::measure::ErrorKind;
-use tokio::net::TcpListener;
 
 use super::http2::run::{Came, run};
 use crate::common::engine::plan;
 use crate::common::tls::front_with;
-use crate::common::{dead_address, tls};
+use crate::common::{dead_address, serve, tls};
 
 /// The transports, as keys of `[http]`.
 pub(super) const TRANSPORTS: [&str; 5] = [
@@ -51,10 +50,7 @@ pub(super) struct Server {
 /// and redirects to `/`, and `/loop` redirects to itself.
 pub(super) async fn start(number: usize, seen: &Seen) -> String {
     let app = Router::new().fallback(take).with_state(Server { number, seen: seen.clone() });
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    url
+    format!("http://{}", serve(app).await)
 }
 
 pub(super) async fn take(

@@ -9,9 +9,9 @@ use axum::extract::State;
 use axum::http::{HeaderMap, Method, Response, Uri};
 use loadgen::measure::ErrorKind;
 use sha2::{Digest, Sha256};
-use tokio::net::TcpListener;
 
 use super::http2::run::run;
+use crate::common::serve;
 
 /// The transports that send such files, as keys of `[http]`.
 const TRANSPORTS: [&str; 3] = ["", "version = \"2\"", "version = \"2\", connections = 1"];
@@ -25,10 +25,7 @@ type Seen = Arc<Mutex<Vec<(Method, String, usize, String)>>>;
 async fn server() -> (String, Seen) {
     let seen = Seen::default();
     let app = Router::new().fallback(take).with_state(seen.clone());
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let url = format!("http://{}", listener.local_addr().unwrap());
-    tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
-    (url, seen)
+    (format!("http://{}", serve(app).await), seen)
 }
 
 async fn take(

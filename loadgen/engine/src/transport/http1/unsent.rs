@@ -61,8 +61,8 @@ pub(in crate::transport) struct Unsent<'a> {
     next: &'a [u8],
     /// The bytes after these.
     then: &'a [u8],
-    /// What follows that is owned, and perhaps not read yet; `None` if there is none. All is sent if this is `None`
-    /// and `next` is empty. Boxed, because most requests have none.
+    /// The body after these, if the request owns it or has to read it from a file. All is sent if this is `None` and
+    /// `next` is empty. Boxed, because most requests have none.
     owned: Option<Box<RequestBody>>,
     /// The pieces of the body after these, and the index of the first one; `None` if there are none.
     later: Option<(Pieces<'a>, usize)>,

@@ -366,11 +366,8 @@ impl Response {
         least: Keep,
     ) -> Result<Answer<'a>, Failure> {
         let events = step.expect.stream.as_ref().zip(self.meter.as_deref_mut());
-        let mut is_cut = false;
-        let streamed = events.map(|(expected, meter)| {
-            is_cut = meter.times().closed;
-            meter.end(expected)
-        });
+        let is_cut = events.as_ref().is_some_and(|(_, meter)| meter.times().closed);
+        let streamed = events.map(|(expected, meter)| meter.end(expected));
         let Some(status) = self.status else {
             // Unreachable: an exchange ends only with a whole response.
             return Err(Failure::new(ErrorKind::Protocol, "incomplete response"));
@@ -384,7 +381,10 @@ impl Response {
                 // A response without a body may have the status in its only header section.
                 let end = if has_trailers { trailers } else { head };
                 let [head, end] = [head, end].map(|headers| move |name: &str| headers.first(name));
-                let reply = call.reply(head, end, &self.kept, self.received, is_cut);
+                let reply = match is_cut {
+                    true => call.reply_so_far(head, &self.kept),
+                    false => call.reply(head, end, &self.kept, self.received),
+                };
                 let wrong = |message| Failure::new(ErrorKind::Protocol, message);
                 Some(Box::new(Form::Reply(reply.map_err(wrong)?)))
             }
