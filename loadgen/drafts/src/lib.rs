@@ -1,0 +1,20 @@
+//! First scenarios from what people already have: [`openapi`] from the description of an API, [`har`]
+//! from recordings of a browser, [`curl`] from a command, [`access_log`] from what a server wrote.
+//!
+//! Each of these reads its source into a [`Draft`]: steps in flows, with comments where a person must
+//! decide. [`Draft::text`] writes the scenario file. A draft holds no secret of its source: passwords,
+//! tokens and cookies become `{{ env NAME }}`.
+
+pub mod access_log;
+pub mod curl;
+mod draft;
+mod error;
+pub mod har;
+pub mod openapi;
+mod secrets;
+#[cfg(test)]
+mod testing;
+mod write;
+
+pub use draft::{Draft, Entry, Flow, Step, Value};
+pub use error::DraftError;
