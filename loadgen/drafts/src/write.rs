@@ -6,7 +6,7 @@ use toml_writer::{ToTomlKey as _, ToTomlValue as _, TomlKeyBuilder, TomlStringBu
 
 use crate::{Draft, Entry, Flow, Step, Value};
 
-/// Longest line of a value beside its key. A longer table gets lines of its own.
+/// Longest line of a key with its value, and of a comment, in characters.
 const WIDTH: usize = 100;
 
 impl Draft {
@@ -18,8 +18,8 @@ impl Draft {
         entry(&mut out, &Entry::new("description", line));
         for (header, entries) in [("http", &self.http), ("load", &self.load)] {
             if !entries.is_empty() {
-                out.push('\n');
-                table(&mut out, &format!("[{header}]"), header, entries);
+                let _ = writeln!(out, "\n[{header}]");
+                entries.iter().for_each(|it| entry(&mut out, it));
             }
         }
         for start in &self.start {
@@ -50,52 +50,38 @@ fn flow(out: &mut String, flow: &Flow) {
 
 fn step(out: &mut String, header: &str, step: &Step) {
     let mut text = String::new();
-    let name = Entry::new("name", step.name.as_str());
-    let entries: Vec<&Entry> = std::iter::once(&name).chain(&step.entries).collect();
-    table_of(&mut text, &format!("[[{header}]]"), header, &entries);
+    let _ = writeln!(text, "[[{header}]]");
+    entry(&mut text, &Entry::new("name", step.name.as_str()));
+    step.entries.iter().for_each(|it| entry(&mut text, it));
     out.push('\n');
     comments(out, &step.about);
     push(out, &text, step.off);
 }
 
-fn table(out: &mut String, first: &str, header: &str, entries: &[Entry]) {
-    table_of(out, first, header, &entries.iter().collect::<Vec<_>>());
-}
-
-/// Writes a table, and after it, as tables of their own, the values that are too long for a line.
-fn table_of(out: &mut String, first: &str, header: &str, entries: &[&Entry]) {
-    let _ = writeln!(out, "{first}");
-    let (long, short): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(|it| is_long(it));
-    short.into_iter().for_each(|it| entry(out, it));
-    for Entry { key: name, value, about } in long {
-        let Value::Table(members) = value else { continue };
-        let header = format!("{header}.{}", key(name));
-        let members: Vec<Entry> =
-            members.iter().map(|(key, value)| Entry::new(key, value.clone())).collect();
-        out.push('\n');
-        comments(out, about);
-        table(out, &format!("[{header}]"), &header, &members);
-    }
-}
-
-fn is_long(entry: &Entry) -> bool {
-    let Value::Table(members) = &entry.value else { return false };
-    !members.is_empty() && key(&entry.key).len() + 3 + inline(&entry.value).chars().count() > WIDTH
-}
-
 fn entry(out: &mut String, entry: &Entry) {
     comments(out, &entry.about);
-    let (name, value) = (key(&entry.key), inline(&entry.value));
-    match &entry.value {
-        Value::Array(items) if name.len() + 3 + value.chars().count() > WIDTH => {
+    member(out, &key(&entry.key), &entry.value);
+}
+
+/// Writes a key with its value. A value that is too long for the line gets a line for each of its parts, a
+/// table by dotted keys.
+fn member(out: &mut String, name: &str, value: &Value) {
+    let line = format!("{name} = {}", inline(value));
+    match value {
+        Value::Array(items) if line.chars().count() > WIDTH => {
             let _ = writeln!(out, "{name} = [");
             items.iter().for_each(|item| {
                 let _ = writeln!(out, "  {},", inline(item));
             });
             out.push_str("]\n");
         }
+        Value::Table(members) if line.chars().count() > WIDTH => {
+            members
+                .iter()
+                .for_each(|(part, value)| member(out, &format!("{name}.{}", key(part)), value));
+        }
         _ => {
-            let _ = writeln!(out, "{name} = {value}");
+            let _ = writeln!(out, "{line}");
         }
     }
 }

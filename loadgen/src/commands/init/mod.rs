@@ -1,16 +1,21 @@
 //! `loadgen init`: writes a first scenario, with comments, and the schema with which
-//! editors complete the scenario, or `loadgen.toml`, which names the user's own targets.
+//! editors complete the scenario, or `loadgen.toml`, which names the user's own targets. The
+//! scenario is an example, or is drafted from what the user has: see [`sources`].
 //!
 //! An editor finds the schema by the scenario's first line, which names a file
 //! beside the scenario. A web address would not work: no address exists for
 //! exactly this version, and a machine for load tests may have no access to
 //! the web. The schema is loadgen's own file, and is overwritten each time.
 
+mod documents;
+mod sources;
 mod targets;
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
+
+use loadgen_drafts::Draft;
 
 use super::schema;
 use crate::cli::InitArgs;
@@ -30,15 +35,32 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         return write_targets(args.force);
     }
     let path = scenario_path(&args.path)?;
-    write(&path, SCENARIO, args.force).map_err(|error| unwritten(&path, &error))?;
+    if path.exists() && !args.force {
+        return Err(unwritten(&path, &io::ErrorKind::AlreadyExists.into()));
+    }
+    let draft = sources::draft(args)?;
+    let text = draft.as_ref().map_or_else(|| SCENARIO.to_owned(), Draft::text);
+    write(&path, &text, args.force).map_err(|error| unwritten(&path, &error))?;
     let beside = path.with_file_name(SCHEMA);
     fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
     let (scenario, schema) = (path.display(), beside.display());
+    let draft = draft.unwrap_or_default();
+    let notes: Vec<String> = draft.notes.iter().map(|note| format!("{note}\n")).collect();
+    let (next, url) = match &draft.url {
+        Some(url) => ("next:", url.as_str()),
+        None => ("next, with the URL of your server:", "http://127.0.0.1:8000"),
+    };
+    let (check, run) = (
+        format!("loadgen check --try {url} {scenario}"),
+        format!("loadgen --scenario {scenario} --url {url}"),
+    );
+    let width = check.len().max(run.len());
     say(format_args!(
         "wrote {scenario}, and {schema}, with which editors complete and check the scenario\n\
-         next, with the URL of your server:\n  \
-           loadgen check --try http://127.0.0.1:8000 {scenario}       send each step once\n  \
-           loadgen --scenario {scenario} --url http://127.0.0.1:8000  send the load"
+         {}{next}\n  \
+           {check:width$}  send each step once\n  \
+           {run:width$}  send the load",
+        notes.concat()
     ));
     Ok(Exit::Done)
 }

@@ -1,0 +1,330 @@
+//! The steps of a flow: each operation as a request, after the requests whose responses it needs.
+
+use super::body::{self, Drafted};
+use super::document::{Document, Operation, Parameter};
+use super::example::Examples;
+use super::expected::expect;
+use super::security::Proof;
+use super::sources::{self, Source};
+use super::{Options, template};
+use crate::{Entry, Step, Value};
+
+/// Longest chain of operations of which each needs a response to the one before.
+const LONGEST_CHAIN: usize = 8;
+
+/// Words that placeholders have for themselves.
+const TAKEN: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
+
+/// Writes the steps of all flows.
+pub(super) struct Journeys<'a, 'b> {
+    pub(super) document: &'a Document,
+    pub(super) operations: &'b [Operation<'a>],
+    /// What the requests of each operation prove.
+    pub(super) proofs: &'b [Vec<Proof>],
+    /// Path before that of each operation.
+    pub(super) prefix: &'b str,
+    pub(super) options: Options,
+    pub(super) examples: Examples<'a>,
+}
+
+/// A flow that is being written.
+#[derive(Default)]
+struct Journey {
+    steps: Vec<Step>,
+    /// Numbers of the operations of the steps.
+    operations: Vec<usize>,
+    /// Sources with the names under which their values are captured.
+    captured: Vec<(Source, String)>,
+}
+
+/// What a step needs, and what speaks against sending it.
+#[derive(Default)]
+struct Parts {
+    about: Vec<String>,
+    /// Whether a value is unknown, or comes from a step that is a comment itself.
+    is_blocked: bool,
+    /// Places of the steps that give values, with the names of these values.
+    given: Vec<(usize, String)>,
+    query: Vec<(String, Value)>,
+    headers: Vec<(String, Value)>,
+}
+
+impl Journeys<'_, '_> {
+    /// Returns the steps for some operations. `names` are those of all steps so far.
+    pub(super) fn steps(&mut self, members: &[usize], names: &mut Vec<String>) -> Vec<Step> {
+        let mut journey = Journey::default();
+        for member in members {
+            self.place(*member, &mut journey, names, 0);
+        }
+        journey.steps
+    }
+
+    /// Returns the place of an operation's step in a flow, which gets the step if it lacks it.
+    fn place(
+        &mut self,
+        number: usize,
+        journey: &mut Journey,
+        names: &mut Vec<String>,
+        depth: usize,
+    ) -> Option<usize> {
+        if let Some(place) = journey.operations.iter().position(|known| *known == number) {
+            return Some(place);
+        }
+        if depth > LONGEST_CHAIN {
+            return None;
+        }
+        let operation = &self.operations[number];
+        let mut parts = Parts::default();
+        // A shorter one mostly repeats the name, as FastAPI's do.
+        let summary = operation.summary().filter(|it| it.split_whitespace().count() > 2);
+        parts.about.extend(summary.map(str::to_owned));
+        let path = self.path(number, &mut parts, journey, names, depth);
+        self.parameters(operation, &mut parts);
+        let name = unique(operation.name(), names);
+        let mut step = Step::new(name, operation.method, path);
+        self.prove(number, &mut step, &mut parts);
+        if !parts.query.is_empty() {
+            step.push("query", Value::Table(parts.query));
+        }
+        if !parts.headers.is_empty() {
+            step.push("headers", Value::Table(parts.headers));
+        }
+        match body::draft(self.document, operation, &mut self.examples) {
+            Drafted::Nothing => {}
+            Drafted::Body(value, about) => {
+                step.entries.push(Entry { key: "body".to_owned(), value, about })
+            }
+            Drafted::Unknown(why) => {
+                parts.about.push(why);
+                parts.is_blocked = true;
+            }
+        }
+        if let Some(expect) = expect(self.document, operation) {
+            step.push("expect", expect);
+        }
+        let is_wanted = operation.is_safe() || self.options.with_writes;
+        step.off = parts.is_blocked || !is_wanted;
+        step.about = parts.about;
+        if !step.off {
+            parts.given.iter().for_each(|(place, name)| require(&mut journey.steps[*place], name));
+        }
+        journey.steps.push(step);
+        journey.operations.push(number);
+        Some(journey.steps.len() - 1)
+    }
+
+    /// Returns the path of an operation with a value for each parameter.
+    fn path(
+        &mut self,
+        number: usize,
+        parts: &mut Parts,
+        journey: &mut Journey,
+        names: &mut Vec<String>,
+        depth: usize,
+    ) -> String {
+        let operation = &self.operations[number];
+        let mut path = template::constant(self.prefix);
+        let mut rest = operation.path;
+        while let Some((before, (name, after))) =
+            rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
+        {
+            path += &template::constant(before);
+            let value = self.captured(number, name, parts, journey, names, depth);
+            path += &value.unwrap_or_else(|| self.known(operation, name, parts));
+            rest = after;
+        }
+        path + &template::constant(rest)
+    }
+
+    /// Returns the placeholder of a value that another operation gives, if one does.
+    fn captured(
+        &mut self,
+        number: usize,
+        parameter: &str,
+        parts: &mut Parts,
+        journey: &mut Journey,
+        names: &mut Vec<String>,
+        depth: usize,
+    ) -> Option<String> {
+        let operation = &self.operations[number];
+        let source = sources::of(
+            self.document,
+            self.operations,
+            operation,
+            parameter,
+            self.options.with_writes,
+        )?;
+        let giver = &self.operations[source.operation];
+        if operation.method == "delete" && giver.is_safe() {
+            parts.is_blocked = true;
+            let from = giver.name();
+            parts.about.push(format!(
+                "Decide: {from} gives its {parameter}: it would delete what others made."
+            ));
+        }
+        let place = self.place(source.operation, journey, names, depth + 1)?;
+        parts.is_blocked |= journey.steps[place].off;
+        let known = journey.captured.iter().find(|(known, _)| {
+            known.operation == source.operation && known.pointer == source.pointer
+        });
+        let name = match known {
+            Some((_, name)) => name.clone(),
+            None => {
+                let name = capture_name(parameter, &journey.captured);
+                capture(&mut journey.steps[place], &name, &source);
+                journey.captured.push((source, name.clone()));
+                name
+            }
+        };
+        parts.given.push((place, name.clone()));
+        Some(format!("{{{{ {name} }}}}"))
+    }
+
+    /// Returns a value that the document itself gives for a part of the path. Without one, the step becomes a
+    /// comment: an invented key would load only the server's 404.
+    fn known(&mut self, operation: &Operation<'_>, name: &str, parts: &mut Parts) -> String {
+        let parameter =
+            operation.parameters.iter().find(|it| it.place == "path" && it.name == name);
+        let said = parameter
+            .and_then(|it| self.examples.said(it.json))
+            .as_ref()
+            .and_then(template::segment);
+        said.unwrap_or_else(|| {
+            parts.is_blocked = true;
+            parts.about.push(format!(
+                "Decide: a value of {name} that exists: no response of the API gives one."
+            ));
+            let invented = parameter.and_then(|it| self.examples.of(name, it.json));
+            invented.as_ref().and_then(template::segment).unwrap_or_else(|| "example".to_owned())
+        })
+    }
+
+    /// Adds what the query, the headers and the cookies of an operation must have, and what the document has an
+    /// example for.
+    fn parameters(&mut self, operation: &Operation<'_>, parts: &mut Parts) {
+        let mut cookies = Vec::new();
+        let mut optional = Vec::new();
+        for parameter in &operation.parameters {
+            if !parameter.required && !has_example(parameter) {
+                if parameter.place == "query" {
+                    optional.push(parameter.name);
+                }
+                continue;
+            }
+            let said = self.examples.said(parameter.json);
+            let is_key = ["_id", "Id", "_uuid"].iter().any(|end| parameter.name.ends_with(end));
+            if said.is_none() && is_key && parameter.place != "path" {
+                parts.is_blocked = true;
+                parts.about.push(format!("Decide: a value of {} that exists.", parameter.name));
+            }
+            let value = said.or_else(|| self.examples.of(parameter.name, parameter.json));
+            let value = value.unwrap_or_else(|| Value::from("example"));
+            match (parameter.place, template::text(&value)) {
+                ("query", _) => template::pairs(parameter.name, value, &mut parts.query),
+                ("header", Some(text)) if !is_own_header(parameter.name) => {
+                    parts.headers.push((parameter.name.to_ascii_lowercase(), text.into()));
+                }
+                ("cookie", Some(text)) => cookies.push(format!("{}={text}", parameter.name)),
+                _ => {}
+            }
+        }
+        if !cookies.is_empty() {
+            parts.headers.push(("cookie".to_owned(), cookies.join("; ").into()));
+        }
+        if !optional.is_empty() {
+            parts.about.push(format!("Optional in the query: {}.", optional.join(", ")));
+        }
+    }
+
+    /// Adds the proofs that an operation asks for.
+    fn prove(&self, number: usize, step: &mut Step, parts: &mut Parts) {
+        for proof in &self.proofs[number] {
+            match proof {
+                Proof::Basic(auth) => step.push("auth", auth.clone()),
+                Proof::Query(name, value) => {
+                    parts.query.push((name.clone(), value.as_str().into()))
+                }
+                Proof::Header(name, value) => {
+                    parts.headers.retain(|(known, _)| known != name);
+                    parts.headers.push((name.clone(), value.as_str().into()));
+                }
+                Proof::Cookie(name, value) => {
+                    let pair = format!("{name}={value}");
+                    match parts.headers.iter_mut().find(|(known, _)| known == "cookie") {
+                        Some((_, Value::String(cookies))) => *cookies += &format!("; {pair}"),
+                        _ => parts.headers.push(("cookie".to_owned(), pair.into())),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Whether the document has an example for a parameter, besides a default or an enumeration: a request
+/// without these is as good.
+fn has_example(parameter: &Parameter<'_>) -> bool {
+    let has =
+        |json: &serde_json::Value| json.get("example").is_some() || json.get("examples").is_some();
+    has(parameter.json) || has(&parameter.json["schema"])
+}
+
+/// Whether a header is not the operation's to set (OpenAPI 3.1.1, 4.8.12.2).
+fn is_own_header(name: &str) -> bool {
+    ["accept", "content-type", "authorization", "content-length", "transfer-encoding"]
+        .iter()
+        .any(|own| name.eq_ignore_ascii_case(own))
+}
+
+/// Adds a capture to a step. A response may lack its value until a step needs it: see [`require`].
+fn capture(step: &mut Step, name: &str, source: &Source) {
+    let mut keys = vec![("json", Value::from(source.pointer.as_str()))];
+    if source.pointer.contains("/*") {
+        keys.push(("match", "random".into()));
+    }
+    keys.push(("optional", true.into()));
+    let capture = (name.to_owned(), Value::table(keys));
+    match step.entries.iter_mut().find(|entry| entry.key == "capture") {
+        Some(Entry { value: Value::Table(captures), about, .. }) => {
+            captures.push(capture);
+            about.push(source.why.clone());
+        }
+        _ => step.entries.push(Entry {
+            key: "capture".to_owned(),
+            value: Value::Table(vec![capture]),
+            about: vec![source.why.clone()],
+        }),
+    }
+}
+
+/// Makes a capture one that each response must have, because a step that is sent needs it.
+fn require(step: &mut Step, name: &str) {
+    for entry in step.entries.iter_mut().filter(|entry| entry.key == "capture") {
+        let Value::Table(captures) = &mut entry.value else { continue };
+        for (_, capture) in captures.iter_mut().filter(|(known, _)| known == name) {
+            let Value::Table(keys) = capture else { continue };
+            keys.retain(|(key, _)| key != "optional");
+        }
+    }
+}
+
+/// Returns a name for a captured value that no other value of the flow and no placeholder has.
+fn capture_name(parameter: &str, captured: &[(Source, String)]) -> String {
+    let plain: String = parameter
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
+        .collect();
+    let is_taken =
+        |name: &str| TAKEN.contains(&name) || captured.iter().any(|(_, known)| known == name);
+    let numbered = (2..).map(|n| format!("{plain}_{n}"));
+    let mut names = std::iter::once(plain.clone()).chain(numbered);
+    names.find(|name| !is_taken(name)).unwrap_or(plain)
+}
+
+/// Returns a name that no step has, and adds it to the names.
+fn unique(name: String, names: &mut Vec<String>) -> String {
+    let numbered = (2..).map(|n| format!("{name} ({n})"));
+    let mut all = std::iter::once(name.clone()).chain(numbered);
+    let free = all.find(|it| !names.contains(it)).unwrap_or_else(|| name.clone());
+    names.push(free.clone());
+    free
+}

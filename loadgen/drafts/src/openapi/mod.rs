@@ -1,0 +1,160 @@
+//! A scenario from the description of an API (OpenAPI 3.0 and 3.1).
+//!
+//! Each operation becomes a step, and the operations of a tag a flow. Values come from the examples,
+//! defaults and schemas of the document, and keys from the responses of other operations. What may change
+//! data, and what needs a value that nothing in the document gives, is written as a comment.
+
+mod body;
+mod document;
+mod example;
+mod expected;
+mod journey;
+mod pattern;
+mod security;
+mod sources;
+mod template;
+
+use url::Url;
+
+use self::document::{Document, Operation};
+use self::example::Examples;
+use self::journey::Journeys;
+use self::security::{Proof, Security};
+use crate::{Draft, DraftError, Entry, Flow};
+
+/// What a draft from the description of an API has.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Whether steps that may change data are sent, or left as comments.
+    pub with_writes: bool,
+}
+
+/// Drafts a scenario from a document in JSON or YAML.
+pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
+    let document = Document::read(document)?;
+    let operations = document.operations();
+    if operations.is_empty() {
+        let help =
+            "the document must have `paths` with at least one operation that is not deprecated";
+        return Err(DraftError::new("the document describes no operation", help));
+    }
+    let prefix = prefix(&document);
+    let mut examples = Examples::new(&document);
+    let mut security = Security::new(&document);
+    let proofs: Vec<Vec<Proof>> =
+        operations.iter().map(|it| security.of(it, &operations, &mut examples, &prefix)).collect();
+    let logins = security.logins;
+    let is_login = |it: &Operation<'_>| {
+        let path = format!("{prefix}{}", it.path);
+        it.method == "post"
+            && logins.iter().any(|step| step.get("post") == Some(&path.as_str().into()))
+    };
+    let groups = groups(&operations, is_login);
+    let mut journeys = Journeys {
+        document: &document,
+        operations: &operations,
+        proofs: &proofs,
+        prefix: &prefix,
+        options,
+        examples,
+    };
+    let mut flows: Vec<Flow> = Vec::new();
+    let mut names: Vec<String> = logins.iter().map(|step| step.name.clone()).collect();
+    for (group, members) in groups {
+        let steps = journeys.steps(&members, &mut names);
+        let is_taken = group == "iteration"
+            || names.contains(&group)
+            || flows.iter().any(|it| it.name == group);
+        let name = if is_taken { format!("{group} (flow)") } else { group };
+        flows.push(Flow { name, weight: 1, about: Vec::new(), steps });
+    }
+    let steps = || flows.iter().flat_map(|flow| &flow.steps);
+    let (all, sent) = (steps().count(), steps().filter(|step| !step.off).count());
+    if sent == 0 {
+        let help = "keep the steps that may change data with --with-writes, and give an example in the document \
+                    for each value that no response has";
+        let message = format!(
+            "none of the {all} operations can be sent as it is: they may change data, or need \
+                               a value that the document does not give"
+        );
+        return Err(DraftError::new(message, help));
+    }
+    let in_flows = flows.iter().filter(|it| it.steps.iter().any(|step| !step.off)).count();
+    Ok(Draft {
+        about: about(document.title(), options, flows.len()),
+        description: format!("Requests of {}", document.title()),
+        load: vec![Entry::new("users", 10), Entry::new("duration", "30s")],
+        notes: vec![notes(all, sent, in_flows)],
+        start: logins,
+        flows,
+        ..Draft::default()
+    })
+}
+
+/// Returns the operations by their groups, in the order of the document. What deletes comes last, the deepest
+/// path first: the steps before still need what it deletes.
+fn groups(
+    operations: &[Operation<'_>],
+    is_login: impl Fn(&Operation<'_>) -> bool,
+) -> Vec<(String, Vec<usize>)> {
+    let mut groups: Vec<(String, Vec<usize>)> = Vec::new();
+    for (number, operation) in operations.iter().enumerate().filter(|(_, it)| !is_login(it)) {
+        let name = operation.group();
+        match groups.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, members)) => members.push(number),
+            None => groups.push((name, vec![number])),
+        }
+    }
+    for (_, members) in &mut groups {
+        let (mut deleting, other): (Vec<usize>, Vec<usize>) =
+            members.iter().partition(|number| operations[**number].method == "delete");
+        deleting.reverse();
+        *members = other.into_iter().chain(deleting).collect();
+    }
+    groups
+}
+
+/// Returns the path of the first server, without a slash at its end: paths of operations follow it.
+fn prefix(document: &Document) -> String {
+    let server = document.server().unwrap_or_default();
+    let base = Url::parse("http://host/").ok();
+    let url = base.and_then(|base| base.join(&server).ok());
+    url.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
+}
+
+fn about(title: &str, options: Options, flows: usize) -> Vec<String> {
+    let mut about = vec![format!("Written from the OpenAPI document of {title}.")];
+    if options.with_writes {
+        about.push(
+            "Some steps change data: send them to a server that may be filled and emptied."
+                .to_owned(),
+        );
+    } else {
+        about.push(
+            "Steps that may change data are comments: remove the # before each of their lines to send them, or \
+             write the file with --with-writes."
+                .to_owned(),
+        );
+    }
+    if flows > 1 {
+        about.push(
+            "Each iteration takes one flow, each as often as any other: give flows a `weight` as your users \
+             take them, and users a `think_time` in [load]."
+                .to_owned(),
+        );
+    }
+    about
+}
+
+fn notes(all: usize, sent: usize, flows: usize) -> String {
+    let in_flows = if flows > 1 { format!(" in {flows} flows") } else { String::new() };
+    let comments = match all - sent {
+        0 => String::new(),
+        rest => format!("; {rest} more as comments, with what to decide"),
+    };
+    let steps = if sent == 1 { "step" } else { "steps" };
+    format!("{sent} {steps}{in_flows}{comments}")
+}
+
+#[cfg(test)]
+mod tests;
