@@ -22,6 +22,8 @@
 //! `analysis` are compiled for size, and this crate for a short build.
 //!
 //! - [`scenario`]: parses TOML into a validated model; every error points at its line.
+//! - [`drafts`]: first scenarios from what people have, such as the document of an API; imports no
+//!   other layer.
 //! - [`measure`]: what happened: outcome, recorder, latencies and their percentiles, snapshot,
 //!   series, summary.
 //! - [`record`]: the documents that are saved and printed: plain data. Their JSON Schemas and the
@@ -64,6 +66,6 @@ pub mod report;
 
 pub use loadgen_analysis::{self as analysis, record};
 pub use {
-    loadgen_cluster as cluster, loadgen_engine as engine, loadgen_measure as measure,
-    loadgen_scenario as scenario, loadgen_text as text,
+    loadgen_cluster as cluster, loadgen_drafts as drafts, loadgen_engine as engine,
+    loadgen_measure as measure, loadgen_scenario as scenario, loadgen_text as text,
 };

@@ -28,6 +28,7 @@ const MAY_IMPORT: [(&str, &[&str]); 7] = [
             "process",
             "failure",
             "cluster",
+            "drafts",
             "lab",
             "engine",
             "analysis",

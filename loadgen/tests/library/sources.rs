@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The crates beside the program's own, each in a folder of its name.
-pub const CRATES: [&str; 6] = ["analysis", "cluster", "engine", "measure", "scenario", "text"];
+pub const CRATES: [&str; 7] =
+    ["analysis", "cluster", "drafts", "engine", "measure", "scenario", "text"];
 
 /// Returns the folder of the package `loadgen`.
 pub fn package() -> &'static Path {

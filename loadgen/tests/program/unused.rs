@@ -176,6 +176,8 @@ const OTHERS: &[Line] = &[
     ("report", "format", NEVER),
     ("init", "path", NEVER),
     ("init", "targets", &[&["--targets", "mine.toml"]]),
+    ("init", "openapi", &[&["--openapi=openapi.json", "--targets"]]),
+    ("init", "with-writes", &[&["--with-writes"]]),
     // If no file exists yet, nothing is overwritten: a script need not check first.
     ("init", "force", NEVER),
     ("completions", "shell", NEVER),

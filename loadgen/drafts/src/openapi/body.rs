@@ -85,7 +85,7 @@ fn multipart(document: &Document, schema: &Json, members: Vec<(String, Value)>) 
         if is_file(&name) {
             let file = Value::table([("text", "example"), ("filename", "example.txt")]);
             about.push(format!(
-                "Decide: the content of {name}, such as {{{{ file = \"photo.jpg\" }}}}."
+                "Decide: the content of {name}, such as {{ file = \"photo.jpg\" }}."
             ));
             fields.push((name, file));
         } else {

@@ -76,8 +76,8 @@ async fn published(url: &Url) -> Result<Document, Failure> {
             return Ok(found(&usual, text));
         }
     }
-    let why = format!("no OpenAPI document there, and none at {}", USUAL.join(", "));
-    Err(unread(url.as_str(), &why))
+    let why = "no OpenAPI document there, nor where frameworks publish theirs";
+    Err(unread(url.as_str(), why))
 }
 
 /// Whether a text may be a document: it is no page, and says `openapi` or `swagger` near its beginning or

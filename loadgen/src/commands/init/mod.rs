@@ -15,10 +15,9 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use loadgen_drafts::Draft;
-
 use super::schema;
 use crate::cli::InitArgs;
+use crate::drafts::Draft;
 use crate::failure::{Exit, Failure};
 use crate::text::say;
 

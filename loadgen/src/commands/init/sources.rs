@@ -1,9 +1,8 @@
 //! Drafts of scenarios from what the user has.
 
-use loadgen_drafts::{Draft, DraftError, openapi};
-
 use super::documents::{self, Document};
 use crate::cli::InitArgs;
+use crate::drafts::{Draft, DraftError, openapi};
 use crate::failure::{Exit, Failure};
 use crate::scenario::parse;
 

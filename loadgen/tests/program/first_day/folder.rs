@@ -72,10 +72,16 @@ impl Folder {
 
     /// Runs loadgen as the next command of the task.
     pub fn loadgen(&self, arguments: &[&str]) -> Finished {
+        self.loadgen_as(&[], arguments)
+    }
+
+    /// Like `loadgen`, with environment variables that the user has set.
+    pub fn loadgen_as(&self, variables: &[(&str, &str)], arguments: &[&str]) -> Finished {
         self.commands.set(self.commands.get() + 1);
         assert!(self.commands.get() <= COMMANDS, "a task has at most {COMMANDS} commands");
         let mut command = self.project.command(arguments);
         in_environment(&mut command);
+        command.envs(variables.iter().copied());
         Finished::of(command.output().unwrap(), &self.path(""))
     }
 

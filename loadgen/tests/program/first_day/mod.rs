@@ -5,5 +5,6 @@
 mod dying;
 mod folder;
 mod journey;
+mod openapi;
 mod own_targets;
 mod urls;
