@@ -43,6 +43,8 @@ struct Parts {
     about: Vec<String>,
     /// Whether a value is unknown, or comes from a step that is a comment itself.
     is_blocked: bool,
+    /// Whether a value of the path comes from what the same user has created.
+    is_own: bool,
     /// Places of the steps that give values, with the names of these values.
     given: Vec<(usize, String)>,
     query: Vec<(String, Value)>,
@@ -80,6 +82,10 @@ impl Journeys<'_, '_> {
         parts.about.extend(summary.map(str::to_owned));
         let path = self.path(number, &mut parts, journey, names, depth);
         self.parameters(operation, &mut parts);
+        if let Some(why) = harm(operation, parts.is_own) {
+            parts.is_blocked = true;
+            parts.about.push(why);
+        }
         let name = unique(operation.name(), names);
         let mut step = Step::new(name, operation.method, path);
         self.prove(number, &mut step, &mut parts);
@@ -154,14 +160,7 @@ impl Journeys<'_, '_> {
             parameter,
             self.options.with_writes,
         )?;
-        let giver = &self.operations[source.operation];
-        if operation.method == "delete" && giver.is_safe() {
-            parts.is_blocked = true;
-            let from = giver.name();
-            parts.about.push(format!(
-                "Decide: {from} gives its {parameter}: it would delete what others made."
-            ));
-        }
+        parts.is_own |= !self.operations[source.operation].is_safe();
         let place = self.place(source.operation, journey, names, depth + 1)?;
         parts.is_blocked |= journey.steps[place].off;
         let known = journey.captured.iter().find(|(known, _)| {
@@ -257,6 +256,25 @@ impl Journeys<'_, '_> {
                 }
             }
         }
+    }
+}
+
+/// Returns why a step that writes must not be sent until a person decides so.
+fn harm(operation: &Operation<'_>, is_own: bool) -> Option<String> {
+    let last = operation.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+    let is_account =
+        ["me", "self", "account", "profile"].contains(&last) && operation.method != "post";
+    let is_login = ["password", "logout", "log-out", "signout", "sign-out", "deactivate"]
+        .iter()
+        .any(|word| operation.path.to_lowercase().contains(word));
+    if operation.is_safe() {
+        None
+    } else if is_account || is_login {
+        Some("Decide: it may change or end the account with which the users log in.".to_owned())
+    } else if operation.method == "delete" && !is_own {
+        Some("Decide: it may delete what others have made.".to_owned())
+    } else {
+        None
     }
 }
 
