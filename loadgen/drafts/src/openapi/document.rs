@@ -101,6 +101,20 @@ impl Document {
         &Json::Null
     }
 
+    /// Returns the number of references to other files, which are not followed.
+    pub(super) fn foreign_references(&self) -> usize {
+        fn count(json: &Json) -> usize {
+            let inside = match json {
+                Json::Array(items) => items.iter().map(count).sum(),
+                Json::Object(members) => members.values().map(count).sum(),
+                _ => 0,
+            };
+            let reference = json.get("$ref").and_then(Json::as_str);
+            inside + usize::from(reference.is_some_and(|it| !it.starts_with('#')))
+        }
+        count(&self.root)
+    }
+
     /// Returns a scheme of security by its name.
     pub(super) fn security_scheme(&self, name: &str) -> &Json {
         self.resolve(&self.root["components"]["securitySchemes"][name])

@@ -259,18 +259,18 @@ impl Journeys<'_, '_> {
     }
 }
 
-/// Returns why a step that writes must not be sent until a person decides so.
+/// Returns why a step must not be sent until a person decides so, besides that it writes.
 fn harm(operation: &Operation<'_>, is_own: bool) -> Option<String> {
     let last = operation.path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
     let is_account =
         ["me", "self", "account", "profile"].contains(&last) && operation.method != "post";
-    let is_login = ["password", "logout", "log-out", "signout", "sign-out", "deactivate"]
-        .iter()
-        .any(|word| operation.path.to_lowercase().contains(word));
-    if operation.is_safe() {
-        None
-    } else if is_account || is_login {
-        Some("Decide: it may change or end the account with which the users log in.".to_owned())
+    let has_word =
+        |words: &[&str]| words.iter().any(|it| operation.path.to_lowercase().contains(it));
+    // Some APIs do it by GET.
+    let is_end = has_word(&["logout", "log-out", "signout", "sign-out"]);
+    let may_change = is_account || has_word(&["password", "deactivate"]);
+    if is_end || (may_change && !operation.is_safe()) {
+        Some("Decide: it may change or end the account or the session of the users.".to_owned())
     } else if operation.method == "delete" && !is_own {
         Some("Decide: it may delete what others have made.".to_owned())
     } else {

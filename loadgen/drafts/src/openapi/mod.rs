@@ -80,11 +80,19 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
         return Err(DraftError::new(message, help));
     }
     let in_flows = flows.iter().filter(|it| it.steps.iter().any(|step| !step.off)).count();
+    let mut all_notes = vec![notes(all, sent, in_flows)];
+    let foreign = document.foreign_references();
+    if foreign > 0 {
+        all_notes.push(format!(
+            "{foreign} references to other files were not followed: bundle the document first, such as with \
+             `npx @redocly/cli bundle`"
+        ));
+    }
     Ok(Draft {
         about: about(document.title(), options, flows.len()),
         description: format!("Requests of {}", document.title()),
         load: vec![Entry::new("users", 10), Entry::new("duration", "30s")],
-        notes: vec![notes(all, sent, in_flows)],
+        notes: all_notes,
         start: logins,
         flows,
         ..Draft::default()

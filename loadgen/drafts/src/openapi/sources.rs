@@ -32,18 +32,21 @@ pub(super) fn of(
     }
     let placeholder = format!("{{{parameter}}}");
     let collection = wanted.path.split(&placeholder).next()?.trim_end_matches('/');
-    let methods: &[&str] = if with_writes { &["post", "get"] } else { &["get", "post"] };
-    methods.iter().find_map(|method| {
-        let is_collection = |it: &&(usize, &Operation<'_>)| {
-            it.1.path.trim_end_matches('/') == collection && it.1.method == *method
-        };
-        let (number, operation) = operations
-            .iter()
-            .enumerate()
-            .collect::<Vec<_>>()
-            .iter()
-            .copied()
-            .find(|it| is_collection(&it))?;
+    let at = |method: &str| {
+        let is_there =
+            |it: &Operation<'_>| it.method == method && it.path.trim_end_matches('/') == collection;
+        operations.iter().position(is_there)
+    };
+    // Other lists of the same things, such as `/pets/findByStatus`.
+    let below = format!("{collection}/");
+    let lists = operations.iter().enumerate().filter(|(_, it)| {
+        it.method == "get" && it.path.starts_with(&below) && !it.path[below.len()..].contains('{')
+    });
+    let made = if with_writes { [at("post"), at("get")] } else { [at("get"), None] };
+    let last = if with_writes { None } else { at("post") };
+    let all = made.into_iter().flatten().chain(lists.map(|(number, _)| number)).chain(last);
+    all.into_iter().find_map(|number| {
+        let operation = &operations[number];
         let pointer = pointer(document, document.answer(operation), parameter)?;
         let why =
             format!("Guessed: {parameter} is {pointer} in a response to {}.", operation.name());
@@ -140,6 +143,21 @@ mod tests {
         let operations = document.operations();
         let wanted = operations.iter().find(|it| it.path.contains('{')).unwrap();
         of(&document, &operations, wanted, parameter, false).map(|source| source.pointer)
+    }
+
+    #[test]
+    fn another_list_of_the_same_things_has_their_keys_too() {
+        let pets = json!({ "200": { "content": { "application/json": { "schema": {
+            "type": "array", "items": { "properties": { "id": {} } }
+        } } } } });
+        let document = json!({ "openapi": "3.0.3", "paths": {
+            "/pet/findByStatus": { "get": { "responses": pets } },
+            "/pet/{petId}": { "get": {} },
+        } });
+        let document = Document::read(&document.to_string()).unwrap();
+        let operations = document.operations();
+        let source = of(&document, &operations, &operations[1], "petId", false).unwrap();
+        assert_eq!((source.operation, source.pointer.as_str()), (0, "/*/id"));
     }
 
     #[test]

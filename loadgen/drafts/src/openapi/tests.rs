@@ -93,6 +93,17 @@ fn a_link_says_where_a_value_comes_from() {
 }
 
 #[test]
+fn references_to_other_files_are_counted() {
+    let document = json!({ "openapi": "3.0.3", "paths": {
+        "/a": { "get": { "parameters": [{ "$ref": "parameters.yaml#/page" }] } },
+        "/b": { "$ref": "b.yaml" },
+    } });
+    let draft = draft(&document.to_string(), Options::default()).unwrap();
+    assert_eq!(draft.notes.len(), 2);
+    assert!(draft.notes[1].starts_with("2 references to other files"), "{:?}", draft.notes);
+}
+
+#[test]
 fn each_scheme_of_security_has_its_proof() {
     let schemes = json!({
         "basic": { "type": "http", "scheme": "Basic" },
