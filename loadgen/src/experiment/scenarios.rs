@@ -1,5 +1,6 @@
 //! Finds scenarios by name or path.
 
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +28,14 @@ pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
     }
     let path = path(named)?;
     scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))
+}
+
+/// Returns path and text of the file that `named` means; nothing for standard input, and for a file that
+/// cannot be read any more.
+pub fn text(named: &str) -> Option<(PathBuf, String)> {
+    let path = if named == "-" { None } else { path(named).ok() }?;
+    let text = fs::read_to_string(&path).ok()?;
+    Some((path, text))
 }
 
 /// Returns the path of the scenario that `named` means: see [`find`].

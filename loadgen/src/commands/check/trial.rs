@@ -14,13 +14,13 @@ use crate::failure::{Exit, Failure};
 use crate::process::on_all_cpus;
 use crate::process::print;
 use crate::scenario::explain::shortened;
-use crate::scenario::{Action, Step, When};
+use crate::scenario::{Action, Step, When, step_line};
 use crate::text::{count, counted};
 
 /// Sends each step of a scenario once to `url`, even if earlier steps have failed.
-pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure> {
+pub(super) fn run(file_name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure> {
     let base_url = base_url("--try", url)?;
-    let mut scenario = scenarios::find_to_run(name)?;
+    let mut scenario = scenarios::find_to_run(file_name)?;
     unused::refuse_tls(tls::given(tls), &[base_url.as_str()], &scenario)?;
     tls::apply(tls, &mut scenario.http.tls)?;
     let name = scenario.name.clone();
@@ -33,10 +33,18 @@ pub(super) fn run(name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Failure>
         first_user: 0,
         share: Share::WHOLE,
     };
+    let file = scenarios::text(file_name);
     let (mut failed, mut printed) = (0, print(&format!("{name}:\n")));
     let show = |step: &Step, tried: Tried| {
         failed += u32::from(tried.wrong.is_some());
-        printed = print(&shown(step, &tried));
+        let mut text = shown(step, &tried);
+        if tried.wrong.is_some()
+            && let Some((path, file)) = &file
+            && let Some(line) = step_line(file, &step.name)
+        {
+            let _ = writeln!(text, "  the step: {}:{line}", path.display());
+        }
+        printed = print(&text);
         if printed.is_ok() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
     on_all_cpus()?.block_on(try_steps(&plan, show)).map_err(|e| {
