@@ -129,3 +129,55 @@ fn written(duration: Duration) -> String {
         format!("{}s", milliseconds as f64 / 1e3)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access_log::draft;
+    use crate::access_log::testing::{combined, drafted};
+    use crate::testing::checked_with_rows;
+
+    #[test]
+    fn a_log_without_times_has_users() {
+        let line = "INFO:     127.0.0.1:50020 - \"GET /items/1?page=2 HTTP/1.1\" 200 OK\n";
+        let text = checked_with_rows(&drafted(&format!("INFO:     Started.\n{}", line.repeat(3))));
+        assert!(text.contains("# The log has no times: the number of users is made up.\nusers = 10\nduration = \"30s\""), "{text}");
+        assert!(text.contains("get = \"/items/1?page=2\"") && !text.contains("weight ="), "{text}");
+    }
+
+    #[test]
+    fn speed_and_duration_change_the_stages() {
+        let log: String = (0..1_200).map(|n| combined(n / 4, "GET /a", 200)).collect();
+        let stages = |options| {
+            let draft = draft(log.as_bytes(), &options).unwrap();
+            let text = checked_with_rows(&draft);
+            let stages = text.lines().filter(|line| line.starts_with("  { rate"));
+            (stages.map(str::to_owned).collect::<Vec<_>>(), draft.notes.join("\n"))
+        };
+        let (plain, notes) = stages(Options::default());
+        assert_eq!(
+            plain[..3],
+            [
+                "  { rate = 4, over = \"0s\" },",
+                "  { rate = 4, over = \"6.25s\" },",
+                "  { rate = 4, over = \"12.5s\" },"
+            ]
+        );
+        assert!(
+            notes.contains(
+                "The load follows the 5m of the log, at the recorded rates: about 1,200 in all."
+            ),
+            "{notes}"
+        );
+        let (fast, notes) = stages(Options { speed: 2.5, duration: Some(Duration::from_secs(24)) });
+        assert_eq!(
+            fast[..3],
+            [
+                "  { rate = 10, over = \"0s\" },",
+                "  { rate = 10, over = \"0.5s\" },",
+                "  { rate = 10, over = \"1s\" },"
+            ]
+        );
+        assert!(notes.contains("through the 5m of the log in 24s, at 2.5 times the recorded rates: up to 10 requests/s, about 240 in all."), "{notes}");
+    }
+}

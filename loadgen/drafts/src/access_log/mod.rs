@@ -16,6 +16,8 @@ mod segment;
 mod steps;
 mod tally;
 #[cfg(test)]
+mod testing;
+#[cfg(test)]
 mod tests;
 mod text;
 mod time;
@@ -80,13 +82,10 @@ pub fn draft(log: impl BufRead, options: &Options) -> Result<Draft, DraftError> 
     let sample = std::mem::take(&mut tally.sample);
     let (is_whole, sample) = (sample.is_whole(), sample.shuffled());
     let folded = paths::fold(&sample);
-    let requests = folded.templates.iter().map(|it| it.requests.len()).sum();
-    let kept = most_frequent(&folded, requests);
+    let requests = folded.usable;
+    let kept = most_frequent(&folded);
     if kept.is_empty() {
-        let message =
-            format!("no request of the log can be sent again: {}", notes::left_out(&tally));
-        let help = "name a log with successful requests of the methods GET and HEAD";
-        return Err(DraftError::new(message, help));
+        return Err(nothing_to_send(&tally, requests));
     }
     let mut steps = Steps::default();
     kept.iter().for_each(|template| steps.add(&sample, template, requests));
@@ -112,11 +111,24 @@ pub fn draft(log: impl BufRead, options: &Options) -> Result<Draft, DraftError> 
     })
 }
 
+fn nothing_to_send(tally: &Tally, requests: usize) -> DraftError {
+    if requests > 0 {
+        let message = "no path of the log comes often: all requests differ";
+        return DraftError::new(message, "name a log of real users, not of a scanner");
+    }
+    let mut message = "no request of the log can be sent again".to_owned();
+    let left_out = notes::left_out(tally);
+    if !left_out.is_empty() {
+        message += &format!(": {left_out}");
+    }
+    DraftError::new(message, "name a log with successful requests of the methods GET and HEAD")
+}
+
 /// Returns the templates that become steps: those with at least a thousandth of the requests, or, if
 /// the log has no frequent ones, the first of all.
-fn most_frequent(folded: &Folded, requests: usize) -> &[Template] {
+fn most_frequent(folded: &Folded) -> &[Template] {
     let templates = &folded.templates;
-    let is_frequent = |it: &Template| it.requests.len() * LEAST_SHARE >= requests;
+    let is_frequent = |it: &Template| it.requests.len() * LEAST_SHARE >= folded.usable;
     let frequent = templates.partition_point(is_frequent);
     let number = if frequent == 0 { templates.len() } else { frequent };
     &templates[..number.min(MOST_STEPS)]

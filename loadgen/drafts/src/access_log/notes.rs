@@ -38,7 +38,7 @@ pub(super) fn about(
          the API."
             .to_owned(),
     ];
-    about.extend(gaps(tally, folded));
+    about.extend(gaps(tally, folded, steps));
     about.extend(files(steps));
     about
 }
@@ -54,7 +54,7 @@ pub(super) fn notes(
     let source = source(tally);
     let mut notes = vec![format!("The log has {source}."), covered(tally, coverage)];
     notes.extend(unread(tally));
-    notes.extend(gaps(tally, folded));
+    notes.extend(gaps(tally, folded, steps));
     notes.extend(files(steps));
     notes.extend(load.iter().cloned());
     notes
@@ -132,7 +132,7 @@ pub(super) fn left_out(tally: &Tally) -> String {
 }
 
 /// Returns what the steps lack.
-fn gaps(tally: &Tally, folded: &Folded) -> Vec<String> {
+fn gaps(tally: &Tally, folded: &Folded, steps: &Steps) -> Vec<String> {
     let mut gaps = Vec::new();
     let left_out = left_out(tally);
     if !left_out.is_empty() {
@@ -142,8 +142,7 @@ fn gaps(tally: &Tally, folded: &Folded) -> Vec<String> {
     if !tally.format.has_raw_targets() {
         gaps.push(format!("{} has no queries: the steps have none.", capital(tally.format.name())));
     }
-    let total = folded.templates.iter().map(|it| it.requests.len()).sum::<usize>();
-    let total = total + folded.unusable + folded.private;
+    let total = folded.usable + folded.unusable + folded.private;
     for (number, reason) in [
         (folded.unusable, "has paths that are not UTF-8 or not normal, and is left out"),
         (folded.private, "has paths that may hold a secret, and is left out"),
@@ -152,11 +151,11 @@ fn gaps(tally: &Tally, folded: &Folded) -> Vec<String> {
             gaps.push(format!("{} of what counts {reason}.", share(number as u64, total as u64)));
         }
     }
-    if !folded.secret_names.is_empty() {
-        let names = folded.secret_names.iter().take(MOST_NAMES);
+    if !steps.secret_names.is_empty() {
+        let names = steps.secret_names.iter().take(MOST_NAMES);
         let names: Vec<String> =
             names.map(|name| encoded(name).chars().take(40).collect()).collect();
-        let more = folded.secret_names.len().saturating_sub(MOST_NAMES);
+        let more = steps.secret_names.len().saturating_sub(MOST_NAMES);
         let more = if more > 0 { format!(", and {more} more") } else { String::new() };
         gaps.push(format!(
             "Left out of queries, as their values may be secret or personal: {}{more}.",

@@ -1,7 +1,8 @@
 //! Folds the paths of a sample into templates: which paths differ only in their values.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::sample::Request;
 use super::segment::{decoded, decoded_query, holds_secret, is_value};
@@ -13,17 +14,21 @@ const DEEPEST: usize = 64;
 /// Most names under one prefix that are kept apart, if most of them are rare.
 const MOST_NAMES: usize = 50;
 
+/// Part of the requests below which a template is not kept, so that logs of random paths take neither
+/// time nor memory: a small part of what a step needs.
+const LEAST_SHARE: usize = 20_000;
+
 /// What the paths of a sample have in common.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
-    /// The most frequent template first.
+    /// Requests whose paths can be sent again.
+    pub usable: usize,
+    /// The most frequent template first. Very rare ones are missing.
     pub templates: Vec<Template>,
     /// Requests whose path cannot be sent again: it is not UTF-8 or not normal.
     pub unusable: usize,
     /// Requests whose path may hold a secret.
     pub private: usize,
-    /// Names of the query whose values may be secret.
-    pub secret_names: BTreeSet<String>,
 }
 
 /// Requests with the same method, the same fixed segments, and the same names in the query.
@@ -38,7 +43,7 @@ pub(super) struct Template {
 }
 
 /// A piece of the path between two slashes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Segment {
     /// The same for all requests, decoded.
     Fixed(String),
@@ -47,7 +52,7 @@ pub(super) enum Segment {
 }
 
 /// A name of the query.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct Parameter {
     pub name: String,
     /// Whether an equals sign follows it.
@@ -71,13 +76,20 @@ pub(super) fn fold(sample: &[Request]) -> Folded {
             Some(Fault::Private) => folded.private += 1,
         }
     }
+    folded.usable = requests.len();
+    let is_kept = |requests: &[usize]| requests.len() * LEAST_SHARE >= folded.usable;
     let mut branches = vec![Branch { prefix: Vec::new(), requests }];
     while let Some(branch) = branches.pop() {
-        let (ended, deeper) = split(sample, branch);
+        let (ended, deeper) = split(sample, branch, is_kept);
         branches.extend(deeper);
-        ended.into_iter().for_each(|branch| by_query(sample, branch, &mut folded));
+        let ended = ended.into_iter().flat_map(|branch| by_query(sample, branch, is_kept));
+        folded.templates.extend(ended);
     }
-    folded.templates.sort_by_key(|template| std::cmp::Reverse(template.requests.len()));
+    folded.templates.sort_by(|one, other| {
+        let name = |it: &Template| (it.head, it.segments.clone(), it.query.clone());
+        let by_number = other.requests.len().cmp(&one.requests.len());
+        by_number.then_with(|| name(one).cmp(&name(other)))
+    });
     folded
 }
 
@@ -109,7 +121,11 @@ fn fault(target: &str) -> Option<Fault> {
 }
 
 /// Splits requests by the next segment. Returns those whose path ends with it, and those that go on.
-fn split(sample: &[Request], branch: Branch) -> (Vec<Branch>, Vec<Branch>) {
+fn split(
+    sample: &[Request],
+    branch: Branch,
+    is_kept: impl Fn(&[usize]) -> bool,
+) -> (Vec<Branch>, Vec<Branch>) {
     let depth = branch.prefix.len();
     let total = branch.requests.len();
     let mut names: BTreeMap<String, Vec<usize>> = BTreeMap::new();
@@ -133,7 +149,7 @@ fn split(sample: &[Request], branch: Branch) -> (Vec<Branch>, Vec<Branch>) {
     let fixed = names.into_iter().map(|(name, requests)| (Segment::Fixed(name), requests));
     let all = fixed.chain(std::iter::once((Segment::Value(label), values)));
     let mut parts = (Vec::new(), Vec::new());
-    for (segment, requests) in all {
+    for (segment, requests) in all.filter(|(_, requests)| is_kept(requests)) {
         let (ended, deeper): (Vec<usize>, Vec<usize>) = requests
             .into_iter()
             .partition(|place| path(&sample[*place].target).split('/').count() == depth + 2);
@@ -158,22 +174,30 @@ fn rare(names: &BTreeMap<String, Vec<usize>>, total: usize, depth: usize) -> Vec
     if names.len() > MOST_NAMES && rare.len() * 2 > names.len() { rare } else { Vec::new() }
 }
 
-/// Adds the templates of requests that have the same path.
-fn by_query(sample: &[Request], branch: Branch, folded: &mut Folded) {
-    let mut parts: BTreeMap<(bool, Vec<Parameter>), Vec<usize>> = BTreeMap::new();
+/// Returns the templates of requests that have the same path.
+fn by_query(
+    sample: &[Request],
+    branch: Branch,
+    is_kept: impl Fn(&[usize]) -> bool,
+) -> impl Iterator<Item = Template> {
+    let query = |place: usize| -> Vec<Parameter> {
+        kept(&sample[place].target).into_iter().map(|(parameter, _)| parameter).collect()
+    };
+    // The hashes of queries stand for them, as a query may have many names.
+    let mut parts: BTreeMap<(bool, u64), Vec<usize>> = BTreeMap::new();
     for place in branch.requests {
-        let request = &sample[place];
-        let secret = query(&request.target).filter(|(it, value)| holds_secret(&it.name, value));
-        folded.secret_names.extend(secret.map(|(parameter, _)| parameter.name));
-        let parameters = kept(&request.target).into_iter().map(|(it, _)| it).collect();
-        parts.entry((request.head, parameters)).or_default().push(place);
+        let mut hasher = DefaultHasher::new();
+        query(place).hash(&mut hasher);
+        parts.entry((sample[place].head, hasher.finish())).or_default().push(place);
     }
-    folded.templates.extend(parts.into_iter().map(|((head, query), requests)| Template {
+    let kept =
+        parts.into_iter().filter(move |(_, requests)| !requests.is_empty() && is_kept(requests));
+    kept.map(move |((head, _), requests)| Template {
         head,
         segments: branch.prefix.clone(),
-        query,
+        query: query(requests[0]),
         requests,
-    }));
+    })
 }
 
 fn path(target: &str) -> &str {
@@ -197,6 +221,12 @@ pub(super) fn kept(target: &str) -> Vec<(Parameter, Cow<'_, str>)> {
     kept
 }
 
+/// Returns the names of the query that are not sent again, as their values may be secret.
+pub(super) fn secret(target: &str) -> impl Iterator<Item = String> {
+    let secret = query(target).filter(|(it, value)| holds_secret(&it.name, value));
+    secret.map(|(parameter, _)| parameter.name)
+}
+
 /// Returns the names and values of the query, decoded, in their order.
 fn query(target: &str) -> impl Iterator<Item = (Parameter, Cow<'_, str>)> {
     let query = target.split_once('?').map_or("", |(_, query)| query);
@@ -206,4 +236,53 @@ fn query(target: &str) -> impl Iterator<Item = (Parameter, Cow<'_, str>)> {
             Parameter { name: decoded_query(name)?.into_owned(), has_value: pair.contains('=') };
         Some((parameter, decoded_query(value)?))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::access_log::MOST_STEPS;
+    use crate::access_log::testing::{combined, drafted};
+
+    /// Returns the names of the steps of a log with these targets.
+    fn steps(targets: impl Iterator<Item = String>) -> Vec<String> {
+        let log: String = targets.map(|it| combined(1, &format!("GET {it}"), 200)).collect();
+        drafted(&log).flows.remove(0).steps.into_iter().map(|step| step.name).collect()
+    }
+
+    #[test]
+    fn many_names_are_values_and_few_are_not() {
+        let wiki = steps((0..900).map(|n| match n % 3 {
+            0 => "/about".to_owned(),
+            1 => format!("/Page_{}", n / 3),
+            _ => format!("/Page_{}/history", n / 9),
+        }));
+        assert_eq!(wiki, ["GET /about", "GET /{slug}", "GET /{slug}/history"]);
+        let api =
+            steps((0..900).map(|n| format!("/api/v1/method{}", (b'a' + (n % 26) as u8) as char)));
+        assert_eq!(api.len(), 26);
+        let mixed = steps((0..600).map(|n| match n % 4 {
+            0 => "/items/search?q=x".to_owned(),
+            1 => format!("/items/{n}"),
+            _ => format!("/items/name-{n}/reviews/{n}?page={}", n % 5),
+        }));
+        let expected = [
+            "GET /items/{items_id}/reviews/{reviews_id}?page={page}",
+            "GET /items/search?q=x",
+            "GET /items/{id}",
+        ];
+        assert_eq!(mixed, expected);
+    }
+
+    #[test]
+    fn rare_paths_are_left_out() {
+        let targets = (0..3_000).map(|n| match n {
+            n if n % 30 == 0 => format!("/rare/{}", (b'a' + (n / 30 % 20) as u8) as char),
+            n if n % 500 == 1 => format!("/once{}", (b'a' + (n / 500) as u8) as char),
+            _ => "/usual".to_owned(),
+        });
+        let names = steps(targets);
+        assert_eq!(names.len(), 21, "{names:?}");
+        let flat = steps((0..40_000).map(|n| format!("/x?n{}=1", "a".repeat(n % 2_000))));
+        assert_eq!(flat.len(), MOST_STEPS, "no path is frequent");
+    }
 }

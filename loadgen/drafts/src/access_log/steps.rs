@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::paths::{Segment, Template, kept, segment};
+use super::paths::{Segment, Template, kept, secret, segment};
 use super::sample::Request;
 use super::segment::encoded;
 use crate::draft::escape;
@@ -20,6 +20,8 @@ const LONGEST_NAME: usize = 100;
 pub(super) struct Steps {
     pub steps: Vec<Step>,
     pub rows: Vec<RowsFile>,
+    /// Names of queries that are left out, as their values may be secret.
+    pub secret_names: BTreeSet<String>,
     names: BTreeSet<String>,
     files: BTreeSet<String>,
 }
@@ -51,6 +53,8 @@ impl Steps {
         }
         self.steps.push(step);
         self.rows.extend(file);
+        let targets = template.requests.iter().map(|place| &sample[*place].target);
+        self.secret_names.extend(targets.flat_map(|target| secret(target)));
     }
 
     /// Returns the file of a template whose requests differ. Its rows are those of requests that were

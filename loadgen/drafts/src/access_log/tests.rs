@@ -6,28 +6,14 @@ use std::fmt::Write as _;
 use proptest::prelude::*;
 
 use super::sample::SplitMix;
+use super::testing::{combined, drafted};
 use super::*;
 use crate::testing::checked_with_rows;
 use crate::{RowsFile, Value};
 
-fn drafted(log: &str) -> Draft {
-    let draft = draft(log.as_bytes(), &Options::default()).unwrap();
-    checked_with_rows(&draft);
-    draft
-}
-
 fn refused(log: &[u8], options: &Options) -> String {
     let error = draft(log, options).unwrap_err();
     format!("{} ({})", error.message, error.help)
-}
-
-/// Returns a line of the Combined Log Format, `second` after the start of the log.
-fn combined(second: u64, request: &str, status: u16) -> String {
-    let (hour, minute, second) = (6 + second / 3_600, second / 60 % 60, second % 60);
-    format!(
-        "203.0.113.9 - ann [28/Nov/2026:{hour:02}:{minute:02}:{second:02} +0000] \"{request} HTTP/1.1\" \
-         {status} 512 \"https://shop.example/referer\" \"Mozilla/5.0 (X11)\"\n"
-    )
 }
 
 /// Returns the log of a shop, over an hour with a peak in its middle.
@@ -169,48 +155,6 @@ fn names_without_values_and_usual_values_are_fixed() {
     assert_eq!(draft.rows[0].records.len(), 199);
 }
 
-/// Returns the names of the steps of a log with these targets.
-fn steps(targets: impl Iterator<Item = String>) -> Vec<String> {
-    let log: String = targets.map(|it| combined(1, &format!("GET {it}"), 200)).collect();
-    drafted(&log).flows.remove(0).steps.into_iter().map(|step| step.name).collect()
-}
-
-#[test]
-fn many_names_are_values_and_few_are_not() {
-    let wiki = steps((0..900).map(|n| match n % 3 {
-        0 => "/about".to_owned(),
-        1 => format!("/Page_{}", n / 3),
-        _ => format!("/Page_{}/history", n / 9),
-    }));
-    assert_eq!(wiki, ["GET /about", "GET /{slug}", "GET /{slug}/history"]);
-    let api = steps((0..900).map(|n| format!("/api/v1/method{}", (b'a' + (n % 26) as u8) as char)));
-    assert_eq!(api.len(), 26);
-    let mixed = steps((0..600).map(|n| match n % 4 {
-        0 => "/items/search?q=x".to_owned(),
-        1 => format!("/items/{n}"),
-        _ => format!("/items/name-{n}/reviews/{n}?page={}", n % 5),
-    }));
-    let expected = [
-        "GET /items/{items_id}/reviews/{reviews_id}?page={page}",
-        "GET /items/search?q=x",
-        "GET /items/{id}",
-    ];
-    assert_eq!(mixed, expected);
-}
-
-#[test]
-fn rare_paths_are_left_out() {
-    let targets = (0..3_000).map(|n| match n {
-        n if n % 30 == 0 => format!("/rare/{}", (b'a' + (n / 30 % 20) as u8) as char),
-        n if n % 500 == 1 => format!("/once{}", (b'a' + (n / 500) as u8) as char),
-        _ => "/usual".to_owned(),
-    });
-    let names = steps(targets);
-    assert_eq!(names.len(), 21, "{names:?}");
-    let flat = steps((0..40_000).map(|n| format!("/x?n{}=1", "a".repeat(n % 2_000))));
-    assert_eq!(flat.len(), MOST_STEPS, "no path is frequent");
-}
-
 #[test]
 fn the_mix_has_the_recorded_frequencies() {
     let requests = ["/a", "/a", "/a", "/b", "/c?x=1", "/c?x=2"];
@@ -244,14 +188,6 @@ fn a_larger_log_is_sampled() {
 }
 
 #[test]
-fn a_log_without_times_has_users() {
-    let line = "INFO:     127.0.0.1:50020 - \"GET /items/1?page=2 HTTP/1.1\" 200 OK\n";
-    let text = checked_with_rows(&drafted(&format!("INFO:     Started.\n{}", line.repeat(3))));
-    assert!(text.contains("# The log has no times: the number of users is made up.\nusers = 10\nduration = \"30s\""), "{text}");
-    assert!(text.contains("get = \"/items/1?page=2\"") && !text.contains("weight ="), "{text}");
-}
-
-#[test]
 fn a_server_may_write_its_messages_between_the_requests() {
     let log = "[INFO] Starting granian (main PID: 14260)\n\
         [INFO] Listening at: http://127.0.0.1:28106\n\
@@ -272,42 +208,6 @@ fn a_server_may_write_its_messages_between_the_requests() {
 }
 
 #[test]
-fn speed_and_duration_change_the_stages() {
-    let log: String = (0..1_200).map(|n| combined(n / 4, "GET /a", 200)).collect();
-    let stages = |options| {
-        let draft = draft(log.as_bytes(), &options).unwrap();
-        let text = checked_with_rows(&draft);
-        let stages = text.lines().filter(|line| line.starts_with("  { rate"));
-        (stages.map(str::to_owned).collect::<Vec<_>>(), draft.notes.join("\n"))
-    };
-    let (plain, notes) = stages(Options::default());
-    assert_eq!(
-        plain[..3],
-        [
-            "  { rate = 4, over = \"0s\" },",
-            "  { rate = 4, over = \"6.25s\" },",
-            "  { rate = 4, over = \"12.5s\" },"
-        ]
-    );
-    assert!(
-        notes.contains(
-            "The load follows the 5m of the log, at the recorded rates: about 1,200 in all."
-        ),
-        "{notes}"
-    );
-    let (fast, notes) = stages(Options { speed: 2.5, duration: Some(Duration::from_secs(24)) });
-    assert_eq!(
-        fast[..3],
-        [
-            "  { rate = 10, over = \"0s\" },",
-            "  { rate = 10, over = \"0.5s\" },",
-            "  { rate = 10, over = \"1s\" },"
-        ]
-    );
-    assert!(notes.contains("through the 5m of the log in 24s, at 2.5 times the recorded rates: up to 10 requests/s, about 240 in all."), "{notes}");
-}
-
-#[test]
 fn two_servers_in_one_log_count_once() {
     let nginx = combined(1, "GET /a", 200);
     let log = format!("{nginx}INFO:     127.0.0.1:1 - \"GET /a HTTP/1.1\" 200 OK\n{nginx}");
@@ -323,6 +223,12 @@ fn logs_that_cannot_be_drafted_are_refused() {
     let mostly = format!("{good}\n\"x\"\n\"y s3cr3t\"\n");
     let writing = combined(1, "POST /a", 200) + &combined(1, "GET /a", 500);
     let many: String = (0..1_200).map(|n| combined(n / 4, "GET /a", 200)).collect();
+    let letter = |n: usize| (b'a' + (n % 26) as u8) as char;
+    let name = |n: usize| -> String {
+        [letter(n / 676 / 26), letter(n / 676), letter(n / 26), letter(n)].iter().collect()
+    };
+    let random: String =
+        (0..20_100).map(|n| combined(1, &format!("GET /a?{}=1", name(n)), 200)).collect();
     let all = [
         refused(b"", &usual),
         refused(b"\n\n", &usual),
@@ -332,6 +238,7 @@ fn logs_that_cannot_be_drafted_are_refused() {
         refused(good.as_bytes(), &Options { speed: 0.0, ..usual }),
         refused(good.as_bytes(), &Options { speed: f64::NAN, ..usual }),
         refused(good.as_bytes(), &Options { duration: Some(Duration::ZERO), ..usual }),
+        refused(random.as_bytes(), &usual),
         refused(many.repeat(5_000).as_bytes(), &Options { speed: 1_000.0, ..usual }),
     ];
     insta::assert_snapshot!(all.join("\n"));
