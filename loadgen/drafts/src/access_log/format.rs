@@ -21,7 +21,7 @@ pub(super) mod tests {
 
     /// Lines as the servers wrote them: nginx 1.22, gunicorn 27.0, hypercorn 0.18, granian 2.8,
     /// uvicorn 0.54, Caddy, Python's http.server; some with the prefix of a supervisor.
-    pub(in crate::access_log) const REAL: [(Format, &str); 19] = [
+    pub(in crate::access_log) const REAL: [(Format, &str); 20] = [
         (
             Format::Combined,
             r#"127.0.0.1 - - [28/Nov/2026:06:59:35 +0000] "GET /items/1?page=2&q=a%20b%22 HTTP/1.1" 200 2 "-" "curl/7.88.1""#,
@@ -82,6 +82,10 @@ pub(super) mod tests {
         (
             Format::Caddy,
             "2026/11/28 06:59:35.349\tINFO\thttp.log.access\thandled request\t{\"request\": {\"method\": \"GET\", \"uri\": \"/\"}, \"status\": 200}",
+        ),
+        (
+            Format::Uvicorn,
+            r#"{"log":"INFO:     127.0.0.1:50020 - \"GET /items/1 HTTP/1.1\" 200 OK\n","stream":"stdout","time":"2026-11-28T06:59:35.123456789Z"}"#,
         ),
         (
             Format::Json,

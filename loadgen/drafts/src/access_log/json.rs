@@ -35,6 +35,8 @@ struct Line<'a> {
     #[serde(rename = "@timestamp")]
     at_timestamp: Option<&'a RawValue>,
     time: Option<&'a RawValue>,
+    /// A line of text in a log of Docker.
+    log: Option<&'a RawValue>,
 }
 
 /// Caddy's `request`.
@@ -50,6 +52,11 @@ struct Request<'a> {
 pub(super) fn read(line: &[u8]) -> Option<(Format, Logged<'_>)> {
     let open = memchr::memchr(b'{', line)?;
     let line_of: Line<'_> = serde_json::from_slice(&line[open..]).ok()?;
+    if let Some(text) = line_of.log.and_then(string) {
+        let (format, logged) = text::read(text.trim_end().as_bytes())?;
+        let target = Cow::Owned(logged.target.into_owned());
+        return Some((format, Logged { target, time: logged.time.or(line_of.time()), ..logged }));
+    }
     let Line { request, status_code, traefik_status, .. } = &line_of;
     let status = line_of.status.or(*status_code).or(*traefik_status).map(string)??;
     let status = status.parse().ok()?;

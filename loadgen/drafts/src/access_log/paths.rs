@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::sample::Request;
-use super::segment::{decoded, decoded_query, holds_secret, is_value};
-use crate::secrets::is_secret;
+use super::segment::{decoded, decoded_query, holds_secret, is_value, precedes_secret};
 
 /// Most segments of a path that is folded. Longer ones come from faulty crawlers.
 const DEEPEST: usize = 64;
@@ -111,7 +110,9 @@ fn fault(target: &str) -> Option<Fault> {
             _ => return Some(Fault::Unusable),
         };
         let is_number = segment.bytes().all(|byte| byte.is_ascii_digit());
-        if holds_secret("", &segment) || (is_secret(&before) && is_value(&segment) && !is_number) {
+        if holds_secret("", &segment)
+            || (precedes_secret(&before) && is_value(&segment) && !is_number)
+        {
             return Some(Fault::Private);
         }
         before = segment;

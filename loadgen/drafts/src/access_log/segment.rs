@@ -85,6 +85,14 @@ pub(super) fn holds_secret(name: &str, value: &str) -> bool {
     is_secret(name) || is_session || NAMES.contains(&plain.as_str()) || is_jwt || is_address(value)
 }
 
+/// Whether a value after this segment may be a secret, such as that of a mail which resets a password.
+pub(super) fn precedes_secret(segment: &str) -> bool {
+    const PARTS: [&str; 8] =
+        ["reset", "verif", "confirm", "activat", "invit", "unsubscribe", "magic", "share"];
+    let plain = segment.to_ascii_lowercase();
+    is_secret(segment) || PARTS.iter().any(|part| plain.contains(part))
+}
+
 /// Whether a value looks like an address for mails.
 fn is_address(value: &str) -> bool {
     let is_domain = |name: &str| name.len() > 1 && name.bytes().all(|b| b.is_ascii_alphabetic());

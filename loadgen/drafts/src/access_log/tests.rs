@@ -75,7 +75,7 @@ fn nothing_of_people_is_written() {
         "{}{}{}",
         combined(0, "GET /confirm/eyJhbGciOiJIUzI1NiJ9.e30.x", 200),
         combined(0, "GET /a?q=ann@example.org&q=x&X-Amz-Signature=5ig", 200),
-        combined(0, "GET /password-reset/d41d8cd98f00b204e9800998ecf8427e", 200),
+        combined(0, "GET /reset/d41d8cd98f00b204e9800998ecf8427e", 200),
     );
     let draft = drafted(&log);
     let text = draft.text();
