@@ -13,6 +13,8 @@ pub struct Draft {
     pub http: Vec<Entry>,
     /// Keys of `[load]`.
     pub load: Vec<Entry>,
+    /// Files of values beside the scenario, from which steps take rows.
+    pub rows: Vec<RowsFile>,
     /// Steps that each user sends once, before its first iteration.
     pub start: Vec<Step>,
     /// Journeys. The steps of an only one stand in the file without a flow.
@@ -21,6 +23,21 @@ pub struct Draft {
     pub notes: Vec<String>,
     /// URL of the server, without a path, if the source names it.
     pub url: Option<String>,
+}
+
+/// Values in a CSV file beside the scenario: an iteration takes any row, with equal probability.
+#[derive(Debug, Default)]
+pub struct RowsFile {
+    /// Unique among the files. A step names a column as `{{ NAME.COLUMN }}`.
+    pub name: String,
+    /// Name of the file, in the folder of the scenario.
+    pub file_name: String,
+    /// Comments above it.
+    pub about: Vec<String>,
+    /// Names of the columns, at least one, each different.
+    pub columns: Vec<String>,
+    /// Rows, at least one, each with a value for every column.
+    pub records: Vec<Vec<String>>,
 }
 
 /// Steps of an iteration.
@@ -75,6 +92,19 @@ pub enum Value {
     Array(Vec<Self>),
     /// Keys and values in their order.
     Table(Vec<(String, Self)>),
+}
+
+impl RowsFile {
+    /// Returns the text of the CSV file (RFC 4180).
+    pub fn csv(&self) -> String {
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for record in std::iter::once(&self.columns).chain(&self.records) {
+            // Memory takes all that is written, and each record has a value for every column.
+            let _ = writer.write_record(record);
+        }
+        let bytes = writer.into_inner().unwrap_or_default();
+        String::from_utf8(bytes).unwrap_or_default()
+    }
 }
 
 impl Entry {

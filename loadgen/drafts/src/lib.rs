@@ -3,7 +3,8 @@
 //!
 //! Each of these reads its source into a [`Draft`]: steps in flows, with comments where a person must
 //! decide. [`Draft::text`] writes the scenario file. A draft holds no secret of its source: passwords,
-//! tokens and cookies become `{{ env NAME }}`.
+//! tokens and cookies become `{{ env NAME }}`. [`RowsFile::csv`] writes the values that steps take from
+//! files beside the scenario.
 
 pub mod access_log;
 pub mod curl;
@@ -16,5 +17,5 @@ mod secrets;
 mod testing;
 mod write;
 
-pub use draft::{Draft, Entry, Flow, Step, Value};
+pub use draft::{Draft, Entry, Flow, RowsFile, Step, Value};
 pub use error::DraftError;

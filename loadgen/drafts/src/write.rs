@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use toml_writer::{ToTomlKey as _, ToTomlValue as _, TomlKeyBuilder, TomlStringBuilder};
 
-use crate::{Draft, Entry, Flow, Step, Value};
+use crate::{Draft, Entry, Flow, RowsFile, Step, Value};
 
 /// Longest line of a key with its value, and of a comment, in characters.
 const WIDTH: usize = 100;
@@ -22,6 +22,7 @@ impl Draft {
                 entries.iter().for_each(|it| entry(&mut out, it));
             }
         }
+        self.rows.iter().for_each(|file| rows(&mut out, file));
         for start in &self.start {
             step(&mut out, "step", start);
         }
@@ -34,6 +35,14 @@ impl Draft {
         }
         out
     }
+}
+
+fn rows(out: &mut String, file: &RowsFile) {
+    let header = format!("rows.{}", key(&file.name));
+    let entries = [Entry::new("file", file.file_name.as_str()), Entry::new("use", "random")];
+    out.push('\n');
+    comments(out, &file.about);
+    table(out, &format!("[{header}]"), &header, &entries);
 }
 
 fn flow(out: &mut String, flow: &Flow) {
