@@ -38,11 +38,11 @@ impl Draft {
 }
 
 fn rows(out: &mut String, file: &RowsFile) {
-    let header = format!("rows.{}", key(&file.name));
-    let entries = [Entry::new("file", file.file_name.as_str()), Entry::new("use", "random")];
     out.push('\n');
     comments(out, &file.about);
-    table(out, &format!("[{header}]"), &header, &entries);
+    let _ = writeln!(out, "[rows.{}]", key(&file.name));
+    entry(out, &Entry::new("file", file.file_name.as_str()));
+    entry(out, &Entry::new("use", "random"));
 }
 
 fn flow(out: &mut String, flow: &Flow) {

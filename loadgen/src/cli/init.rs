@@ -1,8 +1,11 @@
 //! The command line of `loadgen init`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
+
+use crate::scenario::parse_duration;
 
 /// Options of `init`.
 #[derive(Debug, Args)]
@@ -21,6 +24,16 @@ pub struct InitArgs {
     /// Send the operations that may change data, too, instead of leaving them as comments.
     #[arg(long, requires = "openapi")]
     pub with_writes: bool,
+    /// Write the requests of a server's access log, in their proportions and at their rates; `-` reads standard
+    /// input. Needs no word about the format.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi"])]
+    pub access_log: Option<PathBuf>,
+    /// Rate of the load, in rates of the access log.
+    #[arg(long, value_name = "FACTOR", requires = "access_log", default_value_t = 1.0)]
+    pub speed: f64,
+    /// Time over which the load runs through the access log, instead of its own, or ten minutes if that is less.
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, requires = "access_log")]
+    pub duration: Option<Duration>,
     /// Overwrite an existing file. The schema is always overwritten.
     #[arg(long)]
     pub force: bool,

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::common::Counting;
+use axum::Router;
+
 use crate::common::program::{Project, checkout};
+use crate::common::{Counting, serve};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_scenario_runs_as_written() {
@@ -51,4 +53,58 @@ fn the_schema_beside_the_scenarios_is_current() {
     let shown = Project::real().run(&["schema"]).stdout;
     let renew = "renew it: cargo run --release -- schema >scenarios/loadgen.schema.json";
     assert!(fs::read_to_string(path).unwrap() == shown, "{renew}");
+}
+
+/// Returns the access log of an hour, as nginx writes it.
+fn access_log() -> String {
+    let line = |second: u32| {
+        let (minute, second_of) = (second / 60, second % 60);
+        let (method, path) = match second % 10 {
+            0 => ("POST", "/orders".to_owned()),
+            1 => ("GET", "/static/shop.css".to_owned()),
+            2..6 => ("GET", format!("/products/{}?session=secret-{second}", second * 7 % 500)),
+            _ => ("GET", format!("/search?q=tea+{}&page=1", second % 90)),
+        };
+        format!(
+            "10.0.0.7 - ada [28/Nov/2026:10:{minute:02}:{second_of:02} +0100] \
+             \"{method} {path} HTTP/1.1\" 200 512 \"-\" \"Mozilla/5.0\"\n"
+        )
+    };
+    (0..3_600).map(line).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_access_log_becomes_a_scenario_with_its_values() {
+    let project = Project::real().file("access.log", &access_log());
+    let written = project.run(&["init", "--access-log=access.log", "--speed=50", "-d", "2s"]);
+    insta::assert_snapshot!("an_access_log_is_drafted", written.said());
+    let scenario = fs::read_to_string(project.path("scenario.toml")).unwrap();
+    let rows = fs::read_to_string(project.path("products.csv")).unwrap();
+    for secret in ["secret-", "ada", "10.0.0.7", "Mozilla"] {
+        assert!(!scenario.contains(secret) && !rows.contains(secret), "{secret}: {scenario}");
+    }
+    assert_eq!(project.run(&["check", "scenario.toml"]).code, Some(0));
+    let url = format!("http://{}", serve(Router::new().fallback(async || "found")).await);
+    let arguments = ["-s", "scenario.toml", "--url", &url, "--format=json"];
+    let ran = tokio::task::block_in_place(|| project.run(&arguments));
+    assert_eq!(ran.code, Some(0), "{}", ran.said());
+    let document = ran.json();
+    let requests = |step: usize| document["targets"][0]["steps"][step]["requests"].as_u64();
+    assert!(requests(0) > Some(0) && requests(1) > Some(0), "{}", ran.said());
+    // Its files are not overwritten either.
+    fs::remove_file(project.path("scenario.toml")).unwrap();
+    let refused = project.run(&["init", "--access-log=access.log"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    assert!(refused.stderr.contains("csv already exists"), "{}", refused.said());
+    assert!(!project.path("scenario.toml").exists());
+}
+
+#[test]
+fn what_is_no_access_log_is_refused() {
+    let project = Project::real().file("notes.txt", "milk\nbread\n").file("empty.log", "");
+    for path in ["notes.txt", "empty.log", "missing.log"] {
+        let refused = project.run(&["init", "--access-log", path]);
+        assert_eq!(refused.code, Some(2), "{}", refused.said());
+        insta::assert_snapshot!(format!("no_access_log_{path}"), refused.said());
+    }
 }

@@ -178,6 +178,9 @@ const OTHERS: &[Line] = &[
     ("init", "targets", &[&["--targets", "mine.toml"]]),
     ("init", "openapi", &[&["--openapi=openapi.json", "--targets"]]),
     ("init", "with-writes", &[&["--with-writes"]]),
+    ("init", "access-log", &[&["--access-log=access.log", "--targets"]]),
+    ("init", "speed", &[&["--speed=2"]]),
+    ("init", "duration", &[&["--duration=10s"]]),
     // If no file exists yet, nothing is overwritten: a script need not check first.
     ("init", "force", NEVER),
     ("completions", "shell", NEVER),

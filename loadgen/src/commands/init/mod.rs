@@ -39,11 +39,16 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     }
     let draft = sources::draft(args)?;
     let text = draft.as_ref().map_or_else(|| SCENARIO.to_owned(), Draft::text);
+    let draft = draft.unwrap_or_default();
+    for file in &draft.rows {
+        let path = path.with_file_name(&file.file_name);
+        write(&path, &file.csv(), args.force).map_err(|error| unwritten(&path, &error))?;
+    }
     write(&path, &text, args.force).map_err(|error| unwritten(&path, &error))?;
     let beside = path.with_file_name(SCHEMA);
     fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
     let (scenario, schema) = (path.display(), beside.display());
-    let draft = draft.unwrap_or_default();
+    let rows: Vec<String> = draft.rows.iter().map(|file| format!("{}, ", file.file_name)).collect();
     let notes: Vec<String> = draft.notes.iter().map(|note| format!("{note}\n")).collect();
     let (next, url) = match &draft.url {
         Some(url) => ("next:", url.as_str()),
@@ -54,8 +59,9 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         format!("loadgen --scenario {scenario} --url {url}"),
     );
     let width = check.len().max(run.len());
+    let rows = rows.concat();
     say(format_args!(
-        "wrote {scenario}, and {schema}, with which editors complete and check the scenario\n\
+        "wrote {scenario}, {rows}and {schema}, with which editors complete and check the scenario\n\
          {}{next}\n  \
            {check:width$}  send each step once\n  \
            {run:width$}  send the load",
