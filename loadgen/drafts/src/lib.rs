@@ -11,6 +11,7 @@ mod draft;
 mod error;
 pub mod har;
 pub mod openapi;
+mod recorded;
 mod secrets;
 #[cfg(test)]
 mod testing;
