@@ -222,6 +222,12 @@ fn has_password(request: &Request, place: &Place) -> bool {
     can_be_beside && request.slots.iter().any(is_password)
 }
 
+/// Whether a value is a user's name or password, which no server makes.
+pub(crate) fn is_credential(request: &Request, slot: &Slot) -> bool {
+    let name = slot.place.name();
+    name.is_some_and(|name| matches(&PASSWORD, &name)) || has_password(request, &slot.place)
+}
+
 /// Whether a name says that a long value is public.
 fn is_digest(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
