@@ -147,7 +147,10 @@ impl<'a> Search<'a> {
             return Some(format!("{scheme}{{{{ {name} }}}}"));
         }
         // Without the other recording, only what a server has clearly made.
-        let is_made = other.is_some() || is_token_like(value) || is_uuid(value);
+        let is_made = other.is_some()
+            || is_token_like(value)
+            || is_uuid(value)
+            || self.secrets.is_known(value);
         let only_inputs = !is_made && matches!(slot.place, Place::Form(..));
         if is_made || only_inputs {
             let name = slot.place.name();

@@ -9,7 +9,8 @@ use url::Url;
 use super::file::{Entry, File};
 use super::kind::{is_document, is_static};
 use crate::DraftError;
-use crate::recorded::{Content, LONGEST, Part, Request, Sent};
+use crate::recorded::{Content, LONGEST, Part, Request, Secrets, Sent, is_secret_cookie, leaves};
+use crate::secrets::is_secret;
 
 /// Most redirects that a step follows.
 const MOST_REDIRECTS: usize = 20;
@@ -30,6 +31,8 @@ pub(super) struct Journey {
     pub(super) sockets: usize,
     /// Names and values of all cookies.
     pub(super) cookies: Vec<(String, String)>,
+    /// Passwords in URLs.
+    passwords: Vec<String>,
 }
 
 /// A request with its response.
@@ -99,6 +102,7 @@ impl Journey {
         })?;
         for (index, url, entry) in entries {
             let place = || format!("entry {} of {name}", index + 1);
+            journey.passwords.extend(url.password().map(str::to_owned));
             if url.origin().ascii_serialization() != origin {
                 *journey.others.entry(host(&url)).or_default() += 1;
             } else if entry.response.status == 101 {
@@ -118,6 +122,28 @@ impl Journey {
         journey.origin = origin;
         journey.visits.sort_by(|a, b| a.begin.total_cmp(&b.begin));
         Ok(journey)
+    }
+
+    /// Returns the secrets of all requests, and those that responses name as such.
+    pub(super) fn secrets(&self) -> Secrets {
+        let mut secrets = Secrets::default();
+        self.visits.iter().for_each(|visit| secrets.note(&visit.request));
+        for (name, value) in &self.cookies {
+            if is_secret_cookie(name, value) {
+                secrets.note_one(name, value);
+            }
+        }
+        self.passwords.iter().for_each(|password| secrets.note_one("PASSWORD", password));
+        for json in self.visits.iter().filter_map(|visit| visit.answer.json.as_ref()) {
+            leaves(json, &mut String::new(), &mut |pointer, text, is_number| {
+                let name = pointer.rsplit('/').next().unwrap_or_default();
+                if !is_number && is_secret(name) {
+                    secrets.note_one(name, &text);
+                }
+            });
+        }
+        secrets.sort();
+        secrets
     }
 
     fn take_cookies(&mut self, entry: &Entry) {

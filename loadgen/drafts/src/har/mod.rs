@@ -13,7 +13,6 @@ mod steps;
 
 use journey::Journey;
 
-use crate::recorded::{Secrets, is_secret_cookie};
 use crate::{Draft, DraftError};
 
 /// Options of a draft.
@@ -48,12 +47,7 @@ pub fn draft(recordings: &[(String, String)], options: Options) -> Result<Draft,
             "record a journey with pages, or with requests for data",
         ));
     }
-    let mut secrets = Secrets::default();
-    one.visits.iter().for_each(|visit| secrets.note(&visit.request));
-    for (name, value) in one.cookies.iter().filter(|(name, value)| is_secret_cookie(name, value)) {
-        secrets.note_one(name, value);
-    }
-    secrets.sort();
+    let secrets = one.secrets();
     let (chains, connections) = correlate::connections(&one, other.as_ref(), &secrets);
     Ok(steps::write(&mut one, other.as_ref(), &chains, connections, secrets))
 }

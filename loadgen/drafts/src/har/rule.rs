@@ -242,7 +242,7 @@ fn context<'a>(text: &'a str, at: usize, secrets: &Secrets) -> Option<&'a str> {
             }
         }
     }
-    (before.trim().len() > 1).then_some(before)
+    (before.len() > 2 && before.contains(char::is_alphabetic)).then_some(before)
 }
 
 /// Returns the text after the last word that a server has made, such as another token.

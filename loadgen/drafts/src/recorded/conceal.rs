@@ -54,10 +54,14 @@ impl Secrets {
 
     /// Notes a secret, such as the value of a cookie.
     pub(crate) fn note_one(&mut self, hint: &str, secret: &str) {
-        let is_known = || self.known.iter().any(|(known, _)| known == secret);
-        if secret.len() >= SHORTEST && !is_known() {
+        if secret.len() >= SHORTEST && !self.is_known(secret) {
             self.known.push((secret.to_owned(), hint.to_owned()));
         }
+    }
+
+    /// Whether a value is a secret that was noted.
+    pub(crate) fn is_known(&self, value: &str) -> bool {
+        self.known.iter().any(|(secret, _)| secret == value)
     }
 
     /// Sorts what was noted. Of two secrets, one of which contains the other, the longer is replaced.
@@ -192,7 +196,11 @@ fn secret_of(slot: &Slot, has_password: bool) -> Option<(String, String, String)
     if value.is_empty() {
         return None;
     }
-    let whole = |hint: String| Some((String::new(), value.to_owned(), hint));
+    let whole = |hint: String| {
+        // A shell sets the variable PWD.
+        let hint = if hint.eq_ignore_ascii_case("pwd") { "PASSWORD".to_owned() } else { hint };
+        Some((String::new(), value.to_owned(), hint))
+    };
     match (&slot.place, slot.place.name()) {
         (Place::Header(_), Some(name)) if name.ends_with("authorization") => {
             let (scheme, secret) = value.split_once(' ').unwrap_or(("", value));
