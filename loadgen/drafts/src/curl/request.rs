@@ -32,11 +32,11 @@ pub(super) struct Part {
 
 impl Part {
     /// Returns the secrets that are no values of the request.
-    pub(super) fn credentials(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(super) fn credentials(&self) -> impl Iterator<Item = (&str, &str)> {
         let password = self.auth.iter().map(|(_, password)| ("API_PASSWORD", password.as_str()));
         let cookies = self.cookie.iter().flat_map(|cookie| recorded::cookies(cookie));
         let cookies = cookies.filter(|(name, value)| recorded::is_secret_cookie(name, value));
-        password.chain(cookies.map(|(_, value)| ("COOKIE", value)))
+        password.chain(cookies)
     }
 }
 

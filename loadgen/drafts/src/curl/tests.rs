@@ -107,7 +107,7 @@ fn a_socket_is_the_server() {
 #[test]
 fn no_secret_is_in_the_draft() {
     let text = draft(
-        "curl 'http://u:SECRET-00@a/x/eyJhbGciOi.SECRET01.x?token=SECRET-02&b=SECRET-03' \
+        "curl 'http://u:SECRET-00@a/x/eyJhbGciOiJIUzI1NiJ9.SECRET01.x?token=SECRET-02&b=SECRET-03' \
          -H 'X-Api-Key: SECRET-03' -H 'Authorization: Basic SECRET-04' -b 'sid=SECRET-05' \
          -d 'password=SECRET-06&email=SECRET-07&again=SECRET-06' && \
          curl http://a/y -H 'content-type: application/json' \
