@@ -1,14 +1,17 @@
 //! Finds values of requests that earlier responses had, and captures them there.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::align::{self, Key};
 use super::journey::{Answer, Chain, Journey, Visit};
-use super::rule::{Leaves, Rule, Sought};
+use super::rule::{Index, Rule, Sought, longest_word};
 use crate::recorded::{Place, Secrets, Slot, is_credential, is_token_like, is_uuid};
 
 /// Bytes of responses that are searched at most, so that no recording takes minutes.
 const MOST_BYTES: usize = 8 << 30;
+
+/// Most captured values that are searched within another value.
+const MOST_KNOWN: usize = 1000;
 
 /// Names of placeholders, which captures cannot have.
 const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
@@ -43,10 +46,10 @@ struct Search<'a> {
     other: Option<Recording<'a>>,
     /// For each step the same step of the other recording.
     pairs: Vec<Option<usize>>,
-    leaves: Vec<Option<Leaves>>,
+    indexes: Vec<Option<Index>>,
     secrets: &'a Secrets,
     /// Captured values of both recordings, with their names.
-    known: HashMap<(String, Option<String>), String>,
+    known: BTreeMap<(String, Option<String>), String>,
     names: BTreeSet<String>,
     bytes: usize,
     found: Connections,
@@ -87,11 +90,11 @@ impl<'a> Search<'a> {
             None => vec![None; one.chains.len()],
         };
         let count = one.chains.len();
-        let leaves = (0..count).map(|_| None).collect();
+        let indexes = (0..count).map(|_| None).collect();
         let captures = vec![Vec::new(); count];
         let found = Connections { captures, ..Connections::default() };
-        let (known, names) = (HashMap::new(), BTreeSet::new());
-        Self { one, other, pairs, leaves, secrets, known, names, bytes: 0, found }
+        let (known, names) = (BTreeMap::new(), BTreeSet::new());
+        Self { one, other, pairs, indexes, secrets, known, names, bytes: 0, found }
     }
 
     fn run(&mut self) {
@@ -173,6 +176,7 @@ impl<'a> Search<'a> {
         name: Option<&str>,
         only_inputs: bool,
     ) -> Option<(usize, Rule)> {
+        let word = longest_word(value);
         for at in (0..step).rev() {
             if self.bytes > MOST_BYTES {
                 self.found.is_cut = true;
@@ -186,10 +190,12 @@ impl<'a> Search<'a> {
                 None => None,
             };
             let answer = self.one.answer(self.one.chains[at].last());
-            let sought = Sought { value, answer, other: pair, name, only_inputs };
-            self.bytes += answer.text.len();
-            let leaves = self.leaves[at].get_or_insert_with(|| Leaves::of(answer));
-            if let Some(rule) = sought.rule(leaves, self.secrets) {
+            let sought = Sought { value, answer, other: pair, word, name, only_inputs };
+            let index = self.indexes[at].get_or_insert_with(|| Index::of(answer));
+            if index.may_have(word) {
+                self.bytes += answer.text.len();
+            }
+            if let Some(rule) = sought.rule(index, self.secrets) {
                 return Some((at, rule));
             }
         }
@@ -212,7 +218,8 @@ impl<'a> Search<'a> {
                 None => None,
             };
             let answer = self.one.answer(visit);
-            let sought = Sought { value, answer, other: pair, name: None, only_inputs: false };
+            let sought =
+                Sought { value, answer, other: pair, word: None, name: None, only_inputs: false };
             sought.in_headers(self.secrets)?;
             Some(Key::of(&self.one.journey.visits[visit]))
         })
@@ -220,16 +227,14 @@ impl<'a> Search<'a> {
 
     /// Returns a template for a value that has a captured one within it.
     fn around_known(&self, value: &str, other: &str) -> Option<String> {
-        self.known.iter().filter(|((known, _), _)| known.len() >= 4).find_map(
-            |((known, pair), name)| {
-                let (before, after) = value.split_once(known.as_str())?;
-                let (other_before, other_after) = other.split_once(pair.as_deref()?)?;
-                let is_same =
-                    before == other_before && after == other_after && !before.ends_with('{');
-                let escape = crate::draft::escape;
-                is_same.then(|| format!("{}{{{{ {name} }}}}{}", escape(before), escape(after)))
-            },
-        )
+        let known = self.known.iter().filter(|((known, _), _)| known.len() >= 4);
+        known.take(MOST_KNOWN).find_map(|((known, pair), name)| {
+            let (before, after) = value.split_once(known.as_str())?;
+            let (other_before, other_after) = other.split_once(pair.as_deref()?)?;
+            let is_same = before == other_before && after == other_after && !before.ends_with('{');
+            let escape = crate::draft::escape;
+            is_same.then(|| format!("{}{{{{ {name} }}}}{}", escape(before), escape(after)))
+        })
     }
 
     /// Returns a name for a captured value, which no other one has.

@@ -1,6 +1,7 @@
 //! Rules that find a value in a response.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use memchr::memmem::Finder;
 use regex::Regex;
@@ -41,17 +42,23 @@ pub(super) struct Sought<'a> {
     pub(super) answer: &'a Answer,
     /// The same of the other recording.
     pub(super) other: Option<(&'a str, &'a Answer)>,
+    /// Hash of the longest word of the value.
+    pub(super) word: Option<u64>,
     /// Name of the field that sends the value.
     pub(super) name: Option<&'a str>,
     /// Whether the value must be that of an input with the same name.
     pub(super) only_inputs: bool,
 }
 
-/// Pointers of the strings and numbers of a response, by their text.
-#[derive(Default)]
-pub(super) struct Leaves(HashMap<String, Vec<String>>);
+/// Index of a response: most values that are sought are in none.
+pub(super) struct Index {
+    /// Pointers of the strings and numbers of JSON, by their text.
+    leaves: HashMap<String, Vec<String>>,
+    /// Hashes of the words of any other text.
+    words: HashSet<u64>,
+}
 
-impl Leaves {
+impl Index {
     pub(super) fn of(answer: &Answer) -> Self {
         let mut all: HashMap<String, Vec<String>> = HashMap::new();
         if let Some(json) = &answer.json {
@@ -62,8 +69,33 @@ impl Leaves {
                 }
             });
         }
-        Self(all)
+        let words = if answer.json.is_none() {
+            words(&answer.text).map(hash).collect()
+        } else {
+            HashSet::new()
+        };
+        Self { leaves: all, words }
     }
+
+    /// Whether the text may have the value of this word, between characters that belong to no word.
+    pub(super) fn may_have(&self, word: Option<u64>) -> bool {
+        word.is_some_and(|word| self.words.contains(&word))
+    }
+}
+
+/// Returns the hash of the longest word of a value.
+pub(super) fn longest_word(value: &str) -> Option<u64> {
+    words(value).max_by_key(|word| word.len()).map(hash)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty())
+}
+
+fn hash(word: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    word.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Rule {
@@ -86,16 +118,17 @@ impl Rule {
 impl Sought<'_> {
     /// Finds the value in the body or, if it is not there, in a header. The rule finds it in both
     /// recordings.
-    pub(super) fn rule(&self, leaves: &Leaves, secrets: &Secrets) -> Option<Rule> {
+    pub(super) fn rule(&self, index: &Index, secrets: &Secrets) -> Option<Rule> {
+        let in_text = || if index.may_have(self.word) { self.in_text(secrets) } else { None };
         if self.only_inputs {
-            return self.in_text(secrets);
+            return in_text();
         }
-        let json = self.in_json(leaves, secrets);
-        json.or_else(|| self.in_text(secrets)).or_else(|| self.in_headers(secrets))
+        let json = self.in_json(index, secrets);
+        json.or_else(in_text).or_else(|| self.in_headers(secrets))
     }
 
-    fn in_json(&self, leaves: &Leaves, secrets: &Secrets) -> Option<Rule> {
-        let pointers = leaves.0.get(self.value)?.iter();
+    fn in_json(&self, index: &Index, secrets: &Secrets) -> Option<Rule> {
+        let pointers = index.leaves.get(self.value)?.iter();
         let mut pointers = pointers.filter(|pointer| {
             let mut parts = pointer.split('/');
             let is_same = || {
@@ -122,10 +155,7 @@ impl Sought<'_> {
 
     fn in_text(&self, secrets: &Secrets) -> Option<Rule> {
         let text = self.answer.text.as_str();
-        if self.value.len() < 2 && !self.only_inputs
-            || self.value.is_empty()
-            || self.answer.json.is_some()
-        {
+        if self.value.len() < 2 && !self.only_inputs {
             return None;
         }
         let finder = Finder::new(self.value);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::correlate::Connections;
 use super::journey::{Chain, Journey};
-use crate::recorded::{self, Names, Secrets, is_credential, is_uuid};
+use crate::recorded::{self, Names, Place, Secrets, is_credential, is_uuid};
 use crate::{Draft, Entry, Flow, Step, Value};
 
 /// Shortest wait, in milliseconds, that is one of a person.
@@ -12,6 +12,9 @@ const SHORTEST_WAIT: f64 = 100.0;
 
 /// Longest wait that is repeated, in milliseconds.
 const LONGEST_WAIT: f64 = 600_000.0;
+
+/// Most values that a comment names.
+const MOST_NAMED: usize = 6;
 
 /// Returns the draft of a journey.
 pub(super) fn write(
@@ -44,13 +47,7 @@ pub(super) fn write(
             .filter(|(visit, _)| *visit == chain.first)
             .map(|(_, words)| words.as_str());
         let mine: Vec<&str> = mine.collect::<BTreeSet<_>>().into_iter().collect();
-        if !mine.is_empty() {
-            let verb = if mine.len() == 1 { "differs" } else { "differ" };
-            step.about.push(format!(
-                "{} {verb} between the recordings, and no earlier response has it: decide.",
-                list(&mine)
-            ));
-        }
+        step.about.extend(of_unknown(&mine));
         steps.push(step);
     }
     let mut draft = Draft {
@@ -77,6 +74,25 @@ pub(super) fn write(
     draft.notes.extend(recorded::of_variables(&secrets));
     draft.flows = vec![Flow { name: "journey".to_owned(), weight: 1, steps, ..Flow::default() }];
     draft
+}
+
+/// Says which values differ between the recordings, without a reason that is known.
+fn of_unknown(words: &[&str]) -> Option<String> {
+    let mut words: Vec<String> = words.iter().map(|words| (*words).to_owned()).collect();
+    if words.len() > MOST_NAMED + 1 {
+        let rest = words.split_off(MOST_NAMED).len();
+        words.push(format!("{rest} other values"));
+    }
+    let (last, rest) = words.split_last()?;
+    if rest.is_empty() {
+        return Some(format!(
+            "{last} differs between the recordings, and no earlier response has it: decide."
+        ));
+    }
+    let list = rest.join(", ");
+    Some(format!(
+        "{list} and {last} differ between the recordings, and no earlier response has them: decide."
+    ))
 }
 
 /// Generates the values that are plain, and returns the positions of the others in words.
@@ -149,19 +165,21 @@ fn say(draft: &mut Draft, journey: &Journey, other: Option<&Journey>, chains: &[
             draft.notes.push(format!("Left out: {what} ({count})."));
         }
     }
+    let names_server = |chain: &Chain| {
+        let mut slots = journey.visits[chain.first].request.slots.iter();
+        slots.any(|slot| matches!(&slot.place, Place::Header(name) if name == "origin" || name == "referer"))
+    };
+    if chains.iter().any(names_server) {
+        draft.notes.push(format!(
+            "The headers `origin` and `referer` name {}: change them for another server.",
+            journey.origin
+        ));
+    }
     match other {
         None => draft.notes.push("A second recording of the same journey, with another account, shows which values differ.".to_owned()),
         Some(other) if other.origin != journey.origin => {
             draft.notes.push("The recordings are of two servers.".to_owned());
         }
         Some(_) => {}
-    }
-}
-
-fn list(words: &[&str]) -> String {
-    match words.split_last() {
-        Some((last, [])) => (*last).to_owned(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
     }
 }
