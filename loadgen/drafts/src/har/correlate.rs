@@ -247,6 +247,10 @@ impl<'a> Search<'a> {
             Rule::HeaderRegex { pattern, .. } if pattern.ends_with("=([^;]+)") => {
                 pattern.split('=').next().unwrap_or_default().to_owned()
             }
+            // A header such as `authorization` says less than the response.
+            Rule::Json(pointer) if matches!(slot.place, Place::Header(_)) => {
+                Place::Json(pointer.clone()).name().unwrap_or(wanted)
+            }
             _ => wanted,
         };
         let mut name: String = wanted

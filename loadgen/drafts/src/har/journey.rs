@@ -1,6 +1,6 @@
 //! The requests of a recording that become steps, in their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use serde_json::Value as Json;
@@ -30,7 +30,10 @@ pub(super) struct Journey {
     pub(super) unanswered: usize,
     pub(super) sockets: usize,
     /// Names and values of all cookies.
-    pub(super) cookies: Vec<(String, String)>,
+    pub(super) cookies: BTreeSet<(String, String)>,
+    /// Names of cookies that requests had, and those that responses set.
+    sent: BTreeSet<String>,
+    set: BTreeSet<String>,
     /// Passwords in URLs.
     passwords: Vec<String>,
 }
@@ -147,21 +150,29 @@ impl Journey {
     }
 
     fn take_cookies(&mut self, entry: &Entry) {
-        let pairs = entry.request.cookies.iter().chain(&entry.response.cookies);
-        self.cookies.extend(pairs.map(|pair| (pair.name.clone(), pair.value.clone())));
-        for header in entry.request.headers.iter().chain(&entry.response.headers) {
-            let of_request = header.name.eq_ignore_ascii_case("cookie");
-            if of_request || header.name.eq_ignore_ascii_case("set-cookie") {
-                // Of a response, only the first pair of a line is a cookie.
-                let cookies = header.value.lines().flat_map(|line| {
-                    crate::recorded::cookies(line).take(if of_request { usize::MAX } else { 1 })
-                });
-                self.cookies
-                    .extend(cookies.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let Entry { request, response, .. } = entry;
+        let sides = [
+            (&request.cookies, &request.headers, "cookie"),
+            (&response.cookies, &response.headers, "set-cookie"),
+        ];
+        for (cookies, headers, name) in sides {
+            let is_set = name == "set-cookie";
+            let headers = headers.iter().filter(|header| header.name.eq_ignore_ascii_case(name));
+            // Of a response, only the first pair of a line is a cookie.
+            let most = if is_set { 1 } else { usize::MAX };
+            let lines = headers.flat_map(|header| header.value.lines());
+            let pairs = lines.flat_map(|line| crate::recorded::cookies(line).take(most));
+            let cookies = cookies.iter().map(|pair| (pair.name.as_str(), pair.value.as_str()));
+            for (name, value) in cookies.chain(pairs) {
+                if is_set { &mut self.set } else { &mut self.sent }.insert(name.to_owned());
+                self.cookies.insert((name.to_owned(), value.to_owned()));
             }
         }
-        self.cookies.sort_unstable();
-        self.cookies.dedup();
+    }
+
+    /// Returns the names of cookies that no response has set: of scripts, or of a time before the recording.
+    pub(super) fn foreign_cookies(&self) -> Vec<&str> {
+        self.sent.difference(&self.set).map(String::as_str).collect()
     }
 
     /// Joins redirects with the requests that they led to, except where `is_apart` says otherwise of the

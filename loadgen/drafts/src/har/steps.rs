@@ -165,6 +165,10 @@ fn say(draft: &mut Draft, journey: &Journey, other: Option<&Journey>, chains: &[
             draft.notes.push(format!("Left out: {what} ({count})."));
         }
     }
+    let foreign = journey.foreign_cookies();
+    if !foreign.is_empty() {
+        draft.notes.push(format!("No response sets these cookies, so no user has them: {}. A session from before the recording needs a recording that begins with the login, such as in a private window.", foreign.join(", ")));
+    }
     let names_server = |chain: &Chain| {
         let mut slots = journey.visits[chain.first].request.slots.iter();
         slots.any(|slot| matches!(&slot.place, Place::Header(name) if name == "origin" || name == "referer"))

@@ -149,6 +149,52 @@ fn a_value_that_only_a_redirect_has_keeps_it_apart() {
 }
 
 #[test]
+fn a_token_of_a_login_is_captured() {
+    let recording = |token: &str, password: &str| {
+        let bearer = headers(&[("Authorization", &format!("Bearer {token}"))]);
+        let login = format!("{{\"user\":\"ada\",\"password\":\"{password}\"}}");
+        let answered = format!("{{\"user\":{{\"access_token\":\"{token}\"}}}}");
+        har(&[
+            (
+                "POST",
+                "/login",
+                data("application/json", &login),
+                200,
+                answer("application/json", &answered),
+            ),
+            ("GET", "/me", json!({ "headers": bearer }), 200, json!({})),
+            ("GET", "/orders", json!({ "headers": bearer }), 200, json!({})),
+        ])
+    };
+    let (one, other) = (recording("abc-def", "enigma-1"), recording("ghi-jkl", "enigma-2"));
+    for recordings in [vec![one.as_str()], vec![one.as_str(), other.as_str()]] {
+        let text = checked(&read(&recordings));
+        assert!(
+            text.contains("capture = { access_token = { json = \"/user/access_token\" } }"),
+            "{text}"
+        );
+        assert_eq!(
+            text.matches("authorization = \"Bearer {{ access_token }}\"").count(),
+            2,
+            "{text}"
+        );
+        assert!(!text.contains("enigma") && !text.contains("abc-def"), "{text}");
+    }
+}
+
+/// Firefox, mitmproxy and Safari write `null`, leave members out, and encode bodies in base64.
+#[test]
+fn other_writers_are_read() {
+    let text = r#"{"log":{"version":"1.2","creator":{"name":"mitmproxy","version":"11"},"browser":null,"pages":[],"entries":[
+        {"startedDateTime":"2026-01-01T00:00:00.5+00:00","time":null,"request":{"method":"GET","url":"https://a/#top","headers":null,"cookies":null,"postData":null,"queryString":[]},
+         "response":{"status":200,"headers":[{"name":"Set-Cookie","value":"a=1\nb=2"}],"content":{"mimeType":"text/html","text":"PGlucHV0IG5hbWU9ImNzcmYiIHZhbHVlPSJ4OTEiPg==","encoding":"base64"},"redirectURL":null}},
+        {"request":{"method":"post","url":"https://a/x","headers":[{"name":"Cookie","value":"a=1; c=3"}],"postData":{"mimeType":"application/x-www-form-urlencoded","params":[{"name":"csrf","value":"x91"},{"name":"b","value":null}]}},
+         "response":{"status":200},"startedDateTime":"2026-01-01T01:00:02+01:00"}]}}"#;
+    let draft = read(&[&format!("\u{feff}{text}")]);
+    insta::assert_snapshot!(format!("{}\n---\n{}", checked(&draft), draft.notes.join("\n")));
+}
+
+#[test]
 fn a_generated_value_stands_for_an_unknown_uuid() {
     let recording = |id: &str| {
         let body = format!("{{\"id\":\"{id}\"}}");
