@@ -53,4 +53,6 @@ pub fn draft(recordings: &[(String, String)], options: Options) -> Result<Draft,
 }
 
 #[cfg(test)]
+mod properties;
+#[cfg(test)]
 mod tests;
