@@ -12,6 +12,7 @@ mod draft;
 mod error;
 pub mod har;
 pub mod openapi;
+mod recorded;
 mod secrets;
 #[cfg(test)]
 mod testing;

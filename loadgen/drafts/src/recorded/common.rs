@@ -1,0 +1,46 @@
+//! Parts of a draft that all recorded requests share.
+
+use std::collections::HashSet;
+
+use super::{Secrets, is_token_like};
+use crate::Entry;
+use crate::secrets::is_secret;
+
+/// Names of steps that are in use.
+#[derive(Debug, Default)]
+pub(crate) struct Names(HashSet<String>);
+
+impl Names {
+    /// Returns a name that no step has yet: the wanted one, or the same with a number.
+    pub(crate) fn unique(&mut self, wanted: &str) -> String {
+        let wanted: String = wanted.chars().filter(|c| !c.is_control()).take(200).collect();
+        let numbered = (2..).map(|number| format!("{wanted} ({number})"));
+        let mut names = std::iter::once(wanted.clone()).chain(numbered);
+        let name = names.find(|name| !self.0.contains(name)).unwrap_or(wanted);
+        self.0.insert(name.clone());
+        name
+    }
+}
+
+/// Returns a load to begin with.
+pub(crate) fn load() -> Vec<Entry> {
+    vec![Entry::new("users", 10_i64), Entry::new("duration", "30s")]
+}
+
+/// Returns a sentence about the environment variables of the draft, if it has some.
+pub(crate) fn of_variables(secrets: &Secrets) -> Option<String> {
+    let names = secrets.variables.names();
+    let list = names.join(", ");
+    (!names.is_empty())
+        .then(|| format!("Set these environment variables, which stand for secrets: {list}."))
+}
+
+/// Returns the names and values of a header `cookie`.
+pub(crate) fn cookies(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    header.split(';').filter_map(|pair| pair.trim().split_once('='))
+}
+
+/// Whether a cookie is likely a secret, and no preference.
+pub(crate) fn is_secret_cookie(name: &str, value: &str) -> bool {
+    is_secret(name) || name.to_ascii_lowercase().ends_with("sid") || is_token_like(value)
+}
