@@ -26,6 +26,7 @@ impl Variables {
     }
 
     /// Returns the names of all variables, in the order of their first use.
+    #[cfg(test)]
     pub(crate) fn names(&self) -> Vec<&str> {
         self.known.iter().map(|(name, _)| name.as_str()).collect()
     }

@@ -24,9 +24,17 @@ pub struct InitArgs {
     /// Send the operations that may change data, too, instead of leaving them as comments.
     #[arg(long, requires = "openapi")]
     pub with_writes: bool,
+    /// Write the journey that a browser has recorded (HAR). Given twice, with recordings of the same journey,
+    /// what differs between them is taken from the responses, such as tokens and IDs.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi"])]
+    pub har: Vec<PathBuf>,
+    /// Write the request of a `curl` command, as browsers and API clients copy it, or of several; `-` reads standard
+    /// input.
+    #[arg(long, value_name = "COMMAND", conflicts_with_all = ["targets", "openapi", "har"])]
+    pub curl: Option<String>,
     /// Write the requests of a server's access log, in their proportions and at their rates; `-` reads standard
     /// input. Needs no word about the format.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi", "har", "curl"])]
     pub access_log: Option<PathBuf>,
     /// Rate of the load, in rates of the access log.
     #[arg(long, value_name = "FACTOR", requires = "access_log", default_value_t = 1.0)]

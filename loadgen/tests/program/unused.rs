@@ -178,6 +178,8 @@ const OTHERS: &[Line] = &[
     ("init", "targets", &[&["--targets", "mine.toml"]]),
     ("init", "openapi", &[&["--openapi=openapi.json", "--targets"]]),
     ("init", "with-writes", &[&["--with-writes"]]),
+    ("init", "har", &[&["--har=a.har", "--targets"]]),
+    ("init", "curl", &[&["--curl=curl http://a", "--targets"]]),
     ("init", "access-log", &[&["--access-log=access.log", "--targets"]]),
     ("init", "speed", &[&["--speed=2"]]),
     ("init", "duration", &[&["--duration=10s"]]),

@@ -49,8 +49,10 @@ fn write(mut parts: Vec<Part>, url: String) -> Draft {
         draft.description = format!("From {} curl commands", parts.len());
     }
     if parts.len() < all {
-        let left_out = all - parts.len();
-        draft.notes.push(format!("{left_out} requests to other servers are left out."));
+        draft.notes.push(match all - parts.len() {
+            1 => "1 request to another server is left out.".to_owned(),
+            many => format!("{many} requests to other servers are left out."),
+        });
     }
     let mut secrets = Secrets::default();
     parts.iter().for_each(|part| secrets.note(&part.request));
@@ -71,7 +73,6 @@ fn write(mut parts: Vec<Part>, url: String) -> Draft {
     }
     draft.http = http(&parts, &mut secrets);
     draft.load = crate::recorded::load();
-    draft.notes.extend(crate::recorded::of_variables(&secrets));
     draft.flows = vec![Flow { name: "commands".to_owned(), weight: 1, steps, ..Flow::default() }];
     draft.url = Some(url);
     draft

@@ -71,7 +71,6 @@ pub(super) fn write(
     if has_login && !journey.cookies.is_empty() {
         draft.notes.push("Users keep their cookies over all iterations: if the journey has no logout, give the steps of the login `when = \"start\"`.".to_owned());
     }
-    draft.notes.extend(recorded::of_variables(&secrets));
     draft.flows = vec![Flow { name: "journey".to_owned(), weight: 1, steps, ..Flow::default() }];
     draft
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::{Secrets, is_token_like};
+use super::is_token_like;
 use crate::Entry;
 use crate::secrets::is_secret;
 
@@ -25,14 +25,6 @@ impl Names {
 /// Returns a load to begin with.
 pub(crate) fn load() -> Vec<Entry> {
     vec![Entry::new("users", 10_i64), Entry::new("duration", "30s")]
-}
-
-/// Returns a sentence about the environment variables of the draft, if it has some.
-pub(crate) fn of_variables(secrets: &Secrets) -> Option<String> {
-    let names = secrets.variables.names();
-    let list = names.join(", ");
-    (!names.is_empty())
-        .then(|| format!("Set these environment variables, which stand for secrets: {list}."))
 }
 
 /// Returns the names and values of a header `cookie`.

@@ -6,7 +6,7 @@ mod multipart;
 mod read;
 mod step;
 
-pub(crate) use common::{Names, cookies, is_secret_cookie, load, of_variables};
+pub(crate) use common::{Names, cookies, is_secret_cookie, load};
 pub(crate) use conceal::{Secrets, is_credential, is_token_like, is_uuid};
 pub(crate) use read::{Content, Sent, leaves};
 

@@ -37,7 +37,7 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     if path.exists() && !args.force {
         return Err(unwritten(&path, &io::ErrorKind::AlreadyExists.into()));
     }
-    let draft = sources::draft(args)?;
+    let draft = sources::draft(args, &path)?;
     let text = draft.as_ref().map_or_else(|| SCENARIO.to_owned(), Draft::text);
     let draft = draft.unwrap_or_default();
     for file in &draft.rows {

@@ -1,25 +1,37 @@
 //! Drafts of scenarios from what the user has.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader};
-use std::path::Path;
+use std::io::{self, BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
 
 use super::documents::{self, Document};
 use crate::cli::InitArgs;
-use crate::drafts::{Draft, DraftError, access_log, openapi};
+use crate::drafts::{Draft, DraftError, access_log, curl, har, openapi};
 use crate::failure::{Exit, Failure};
-use crate::scenario::load;
+use crate::scenario::{parse, read_text};
 
-/// Drafts a scenario from the source that the command line names, if it names one.
-pub(super) fn draft(args: &InitArgs) -> Result<Option<Draft>, Failure> {
-    let mut draft = if let Some(place) = &args.openapi {
+/// Largest recording, in bytes.
+const LARGEST_RECORDING: u64 = 512 << 20;
+
+/// Largest text with curl commands, in bytes.
+const LARGEST_COMMAND: u64 = 16 << 20;
+
+/// Drafts a scenario from the source that the command line names, if it names one. It will be written to `path`.
+pub(super) fn draft(args: &InitArgs, path: &Path) -> Result<Option<Draft>, Failure> {
+    let mut draft = if !args.har.is_empty() {
+        of_recordings(&args.har)?
+    } else if let Some(command) = &args.curl {
+        of_command(command)?
+    } else if let Some(place) = &args.openapi {
         of_api(place, args.with_writes)?
     } else if let Some(path) = &args.access_log {
         of_log(path, &access_log::Options { speed: args.speed, duration: args.duration })?
     } else {
         return Ok(None);
     };
-    let variables = variables(&draft)?;
+    let variables = variables(&draft, path)?;
     if !variables.is_empty() {
         let which = if variables.len() == 1 { "variable" } else { "variables" };
         draft.notes.push(format!("set the environment {which} {}", variables.join(", ")));
@@ -29,24 +41,62 @@ pub(super) fn draft(args: &InitArgs) -> Result<Option<Draft>, Failure> {
 
 /// Returns the environment variables that a draft needs. What is written passes `loadgen check`, whatever a
 /// source has in it: the draft is read as the scenario that it becomes.
-fn variables(draft: &Draft) -> Result<Vec<String>, Failure> {
-    let failed = |why: String| {
-        let message = format!("the draft is no valid scenario: {why}");
-        let help = "this is a fault of loadgen: please report it with the source";
-        Failure::message(Exit::Failed, "bad_draft", message, help)
+fn variables(draft: &Draft, path: &Path) -> Result<Vec<String>, Failure> {
+    let text = draft.text();
+    let scenario = if draft.rows.is_empty() {
+        // With the files that it names, relative to its own place.
+        parse("draft", &path.to_string_lossy(), &text)
+    } else {
+        let folder = beside(draft).map_err(|error| unchecked(&error))?;
+        parse("draft", &folder.path().join("draft.toml").to_string_lossy(), &text)
     };
-    let written = || -> io::Result<(tempfile::TempDir, std::path::PathBuf)> {
-        let folder = tempfile::tempdir()?;
-        for file in &draft.rows {
-            fs::write(folder.path().join(&file.file_name), file.csv())?;
-        }
-        let path = folder.path().join("scenario.toml");
-        fs::write(&path, draft.text())?;
-        Ok((folder, path))
-    };
-    let (_folder, path) = written().map_err(|error| failed(error.to_string()))?;
-    let scenario = load(&path).map_err(|error| failed(error.to_string()))?;
+    let scenario = scenario.map_err(Failure::with(Exit::Usage))?;
     Ok(scenario.variables().into_iter().map(str::to_owned).collect())
+}
+
+/// Returns a folder with the files of rows of a draft.
+fn beside(draft: &Draft) -> io::Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    for file in &draft.rows {
+        fs::write(folder.path().join(&file.file_name), file.csv())?;
+    }
+    Ok(folder)
+}
+
+fn unchecked(error: &io::Error) -> Failure {
+    let message = format!("cannot write a temporary file: {error}");
+    let help = "make room in the folder for temporary files, or name another one with TMPDIR";
+    Failure::message(Exit::Failed, "unwritable_file", message, help)
+}
+
+fn of_recordings(paths: &[PathBuf]) -> Result<Draft, Failure> {
+    let read = |path: &PathBuf| {
+        let place = path.display().to_string();
+        match read_text(LARGEST_RECORDING, path) {
+            Ok(text) => Ok((place, text)),
+            Err(error) => {
+                let message = format!("cannot read the recording {place}: {error}");
+                let help = "name a HAR file, which the developer tools of a browser save in their \
+                            network tab";
+                Err(Failure::message(Exit::Usage, "bad_source", message, help))
+            }
+        }
+    };
+    let recordings = paths.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+    har::draft(&recordings, har::Options::default()).map_err(|error| {
+        Failure::message(Exit::Usage, "bad_source", error.to_string(), &error.help)
+    })
+}
+
+fn of_command(command: &str) -> Result<Draft, Failure> {
+    let text = match command {
+        "-" => io::read_to_string(io::stdin().take(LARGEST_COMMAND)).map_err(|error| {
+            let message = format!("cannot read the command from standard input: {error}");
+            Failure::message(Exit::Usage, "bad_source", message, "pipe a curl command to loadgen")
+        })?,
+        command => command.to_owned(),
+    };
+    curl::draft(&text).map_err(|error| undrafted("the curl command", &error))
 }
 
 fn of_log(path: &Path, options: &access_log::Options) -> Result<Draft, Failure> {
