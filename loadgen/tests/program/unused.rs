@@ -176,6 +176,7 @@ const OTHERS: &[Line] = &[
     ("report", "format", NEVER),
     ("init", "path", NEVER),
     ("init", "targets", &[&["--targets", "mine.toml"]]),
+    ("init", "no-try", &[&["--no-try"], &["--no-try", "mine.toml"]]),
     // If no file exists yet, nothing is overwritten: a script need not check first.
     ("init", "force", NEVER),
     ("completions", "shell", NEVER),

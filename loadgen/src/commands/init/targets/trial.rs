@@ -1,0 +1,109 @@
+//! Tries targets of `loadgen.toml`: starts each of them as a run does, and sends it one request.
+
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use regex::Regex;
+
+use super::outcome::Outcome;
+use crate::lab::service::dropped_have_ended;
+use crate::lab::{Home, Lab, LabError, Layout, Options, Runtime, Size, file_name};
+
+/// Time in which a target must be ready.
+const READY_WITHIN: Duration = Duration::from_secs(20);
+
+/// Time in which a build must end.
+const BUILT_WITHIN: Duration = Duration::from_secs(180);
+
+/// Time in which the response must come.
+const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
+
+/// Matches the line of a log that names the cause, such as the last one of a traceback.
+static CAUSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)^\s*(?:\w+\.)*\w*(?:error|exception|exit)\b.*:|^error\b").ok()
+});
+
+/// Tries the targets of these names, one after the other, and calls `done` with the place and the outcome of each.
+/// Dropping the future ends what was started.
+pub(super) async fn try_each(
+    folder: &Path,
+    names: &[&str],
+    mut done: impl FnMut(usize, Outcome),
+) -> Result<(), LabError> {
+    let home = Home::at(folder.to_owned())?;
+    let logs = tempfile::tempdir().map_err(LabError::io("create a folder for logs"))?;
+    let options = Options {
+        logs: logs.path().to_owned(),
+        cpus: Layout::unpinned(),
+        runtime: Runtime::Process,
+    };
+    let mut lab = Lab::prepare(home, options, Arc::new(|_| ())).await?;
+    for (number, name) in names.iter().enumerate() {
+        let tried = try_one(&mut lab, name).await;
+        dropped_have_ended().await;
+        done(
+            number,
+            tried.unwrap_or_else(|what| Outcome::Failed(explained(&what, logs.path(), name))),
+        );
+    }
+    lab.stop().await
+}
+
+async fn try_one(lab: &mut Lab, name: &str) -> Result<Outcome, String> {
+    let said = |error: LabError| match error {
+        LabError::Missing { what, .. } => what,
+        error => first_line(&error.to_string()).to_owned(),
+    };
+    let names = [name.to_owned()];
+    let build = tokio::time::timeout(BUILT_WITHIN, lab.build(&names));
+    build.await.map_err(|_| over("its build did not end", BUILT_WITHIN))?.map_err(said)?;
+    let start = async {
+        let log = format!("{}.log", file_name(name));
+        lab.launch_target(name, &log, None, Size::of_workers(1)).await?.ready().await
+    };
+    let started = tokio::time::timeout(READY_WITHIN, start).await;
+    let listens = "it did not listen on the port that it was given";
+    let target = started.map_err(|_| over(listens, READY_WITHIN))?.map_err(said)?;
+    let answered = get(&target.url).await;
+    let stopped = target.stop().await.map_err(said);
+    answered.and_then(|status| stopped.map(|()| Outcome::Answered(status)))
+}
+
+fn over(what: &str, limit: Duration) -> String {
+    format!("{what} within {}", humantime::format_duration(limit))
+}
+
+/// Sends `GET /`, and returns the status. Follows no redirect: it is an answer.
+async fn get(url: &str) -> Result<u16, String> {
+    let client = reqwest::Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+    let client = client.timeout(ANSWERED_WITHIN).build().map_err(|error| error.to_string())?;
+    let answer = client.get(format!("{url}/")).send().await;
+    let wrong = |error: reqwest::Error| match error.is_timeout() {
+        true => over("it started, but did not answer GET /", ANSWERED_WITHIN),
+        false => "it started, but did not answer GET /".to_owned(),
+    };
+    answer.map(|answer| answer.status().as_u16()).map_err(wrong)
+}
+
+/// Adds the line of the target's log that names the cause, or else its last line.
+fn explained(what: &str, logs: &Path, name: &str) -> String {
+    let name = file_name(name);
+    let log = ["", "-build"].iter().find_map(|kind| {
+        let text = fs::read(logs.join(format!("{name}{kind}.log"))).ok()?;
+        Some(String::from_utf8_lossy(&text).into_owned())
+    });
+    let log = log.unwrap_or_default();
+    let lines = || log.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let is_cause = |line: &&str| CAUSE.as_ref().is_some_and(|pattern| pattern.is_match(line));
+    let text = match lines().find(is_cause).or_else(|| lines().next()) {
+        Some(line) => format!("{what}: {line}"),
+        None => what.to_owned(),
+    };
+    text.replace(char::is_control, " ")
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
