@@ -16,7 +16,7 @@ pub struct InitArgs {
     #[arg(long, conflicts_with = "path")]
     pub targets: bool,
     /// Start no server: every server in loadgen.toml is a guess.
-    #[arg(long, requires = "targets")]
+    #[arg(long, requires = "targets", conflicts_with = "path")]
     pub no_try: bool,
     /// Overwrite an existing file. The schema is always overwritten.
     #[arg(long)]

@@ -94,5 +94,5 @@ fn ctrl_c_ends_what_was_started() {
     let finished = Finished::of(child.wait_with_output().unwrap(), &project.path(""));
     assert_eq!(finished.code, Some(130), "{}", finished.said());
     assert_gone(&pids, Duration::from_secs(1));
-    assert!(written(&project).contains("# a guess: not tried\n[target.python3]"));
+    assert!(written(&project).contains("# a guess: not tried\n[target.slow]"));
 }

@@ -56,7 +56,7 @@ impl Found {
         match (&self.app, &other.app) {
             (Some(one), Some(other)) => ends(one, other) || ends(other, one),
             // `flask run` names no module.
-            (None, Some(_)) | (Some(_), None) => self.title == other.title,
+            (None, Some(_)) | (Some(_), None) => self.title.eq_ignore_ascii_case(&other.title),
             (None, None) => self.command == other.command,
         }
     }

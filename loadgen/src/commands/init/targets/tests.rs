@@ -245,6 +245,15 @@ fn a_stated_command_comes_before_one_that_follows_from_the_code() {
     let (_place, folder, environment) = project(&[app, procfile], &[]);
     let (_, other) = &find(&folder, &environment)[0];
     assert_eq!(other.as_ref().unwrap().place, "shop/main.py");
+    for (start, title) in
+        [("python manage.py runserver 0:$PORT", "Django"), ("celery -A shop worker", "")]
+    {
+        let manage = ("manage.py", "setdefault('DJANGO_SETTINGS_MODULE', 'shop.settings')");
+        let (found, _) = written(&[manage, ("Procfile", &format!("web: {start}\n"))], &[]);
+        let place = if title.is_empty() { "manage.py" } else { "Procfile" };
+        assert_eq!(found.len(), 1);
+        assert!(found[0].starts_with(&format!("shop: Django, in {place}: ")), "{found:?}");
+    }
     // Another application stays.
     let other = ("admin/main.py", "app = FastAPI()\n");
     assert_eq!(written(&[app, other, procfile], &[]).0.len(), 2);

@@ -17,58 +17,30 @@ const BIND_OPTIONS: [&str; 8] =
 const WORKER_OPTIONS: [&str; 6] =
     ["--workers", "-w", "--processes", "--web-concurrency", "--wc", "-W"];
 
-/// Options of servers, which are added if a command leaves them out: with one of the first, the second is not
-/// added.
-const ADDED: [(&str, &[(&[&str], &str)]); 9] = [
-    (
-        "uvicorn",
-        &[
-            (&["--host"], "--host={host}"),
-            (&["--port"], "--port={port}"),
-            (&["--workers"], "--workers={workers}"),
-        ],
-    ),
-    (
-        "granian",
-        &[
-            (&["--host"], "--host={host}"),
-            (&["--port"], "--port={port}"),
-            (&["--workers"], "--workers={workers}"),
-        ],
-    ),
-    (
-        "sanic",
-        &[
-            (&["--host", "-H"], "--host={host}"),
-            (&["--port", "-p"], "--port={port}"),
-            (&["--workers", "-w"], "--workers={workers}"),
-        ],
-    ),
-    (
-        "fastapi",
-        &[
-            (&["--host"], "--host={host}"),
-            (&["--port"], "--port={port}"),
-            (&["--workers"], "--workers={workers}"),
-        ],
-    ),
-    ("litestar", &[(&["--host", "-H"], "--host={host}"), (&["--port", "-p"], "--port={port}")]),
-    ("flask", &[(&["--host", "-h"], "--host={host}"), (&["--port", "-p"], "--port={port}")]),
-    (
-        "gunicorn",
-        &[
-            (&["--bind", "-b"], "--bind={host}:{port}"),
-            (&["--workers", "-w"], "--workers={workers}"),
-        ],
-    ),
-    (
-        "hypercorn",
-        &[
-            (&["--bind", "-b"], "--bind={host}:{port}"),
-            (&["--workers", "-w"], "--workers={workers}"),
-        ],
-    ),
-    ("waitress-serve", &[(&["--listen", "--port"], "--listen={host}:{port}")]),
+/// An option of a server, which is added to a command that has it by none of its names.
+struct Added {
+    names: &'static [&'static str],
+    word: &'static str,
+}
+
+const HOST_ADDED: Added = Added { names: &["--host", "-H", "-h"], word: "--host={host}" };
+const PORT_ADDED: Added = Added { names: &["--port", "-p"], word: "--port={port}" };
+const BIND_ADDED: Added = Added { names: &["--bind", "-b"], word: "--bind={host}:{port}" };
+const LISTEN_ADDED: Added =
+    Added { names: &["--listen", "--port"], word: "--listen={host}:{port}" };
+const WORKERS_ADDED: Added = Added { names: &["--workers", "-w"], word: "--workers={workers}" };
+
+/// Servers, with the options that each must have.
+const SERVERS: [(&str, &[Added]); 9] = [
+    ("uvicorn", &[HOST_ADDED, PORT_ADDED, WORKERS_ADDED]),
+    ("granian", &[HOST_ADDED, PORT_ADDED, WORKERS_ADDED]),
+    ("sanic", &[HOST_ADDED, PORT_ADDED, WORKERS_ADDED]),
+    ("fastapi", &[HOST_ADDED, PORT_ADDED, WORKERS_ADDED]),
+    ("litestar", &[HOST_ADDED, PORT_ADDED]),
+    ("flask", &[HOST_ADDED, PORT_ADDED]),
+    ("gunicorn", &[BIND_ADDED, WORKERS_ADDED]),
+    ("hypercorn", &[BIND_ADDED, WORKERS_ADDED]),
+    ("waitress-serve", &[LISTEN_ADDED]),
 ];
 
 static ADDRESS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -170,8 +142,8 @@ fn alone(word: &str, before: &[String], ports: &[u16]) -> Option<String> {
     let follows_server =
         before.last().is_some_and(|last| ["http.server", "runserver"].contains(&last.as_str()));
     if is_of(plain, ports) || (follows_server && plain.parse::<u16>().is_ok()) {
-        let has_host = !before.last().is_some_and(|last| last == "runserver");
-        return Some(if has_host { PORT } else { BOTH }.to_owned());
+        let is_alone = before.last().is_some_and(|last| last == "runserver");
+        return Some(if is_alone { BOTH } else { PORT }.to_owned());
     }
     in_url(word)
 }
@@ -212,20 +184,17 @@ fn add(program: &str, words: &mut Vec<String>) {
     // Other subcommands of these programs serve nothing, and their options follow the subcommand.
     let serves = !["flask", "fastapi", "litestar"].contains(&program)
         || words.iter().any(|word| ["run", "dev"].contains(&word.as_str()));
-    let Some((_, options)) = ADDED.iter().find(|(name, _)| *name == program).filter(|_| serves)
-    else {
-        return;
-    };
-    for (names, added) in *options {
-        let has = |name: &&str| {
-            let short = name.len() == 2;
-            words.iter().any(|word| {
-                word == name
-                    || word.strip_prefix(*name).is_some_and(|rest| rest.starts_with('=') || short)
+    let added = SERVERS.iter().find(|(name, _)| *name == program).filter(|_| serves);
+    for Added { names, word } in added.into_iter().flat_map(|(_, options)| *options) {
+        let is_option = |given: &String| {
+            names.iter().any(|name| match given.strip_prefix(name) {
+                // A short option may have its value in the same word.
+                Some(rest) => rest.is_empty() || rest.starts_with('=') || name.len() == 2,
+                None => false,
             })
         };
-        if !names.iter().any(|name| has(&name)) {
-            words.push((*added).to_owned());
+        if !words.iter().any(is_option) {
+            words.push((*word).to_owned());
         }
     }
 }

@@ -32,6 +32,10 @@ const RUNNERS: [&[&str]; 12] = [
 const KEPT: [&str; 6] =
     ["FLASK_APP", "LITESTAR_APP", "QUART_APP", "DJANGO_SETTINGS_MODULE", "NODE_ENV", "APP_MODULE"];
 
+/// Programs beside a server, which serve nothing.
+const BESIDE: [&str; 8] =
+    ["celery", "rq", "dramatiq", "arq", "taskiq", "huey_consumer.py", "alembic", "pytest"];
+
 /// A command in one of its two forms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Form {
@@ -112,14 +116,24 @@ fn found(said: Said, folder: &Folder, environment: &Environment) -> Option<Found
     let ran = without_runner(&words, environment);
     words = address::replace(ran, &ports);
     let program = address::program(&words)?;
+    let app = app(&program, &words);
+    let is_manage = app.as_deref().is_some_and(|app| app == "manage" || app.ends_with(".manage"));
+    if BESIDE.contains(&program.as_str())
+        || (is_manage && !words.iter().any(|it| it == "runserver"))
+    {
+        return None;
+    }
     let mut found = Found {
-        name: name(&program).to_owned(),
+        name: name(&program, app.as_deref()).to_owned(),
         title: program.clone(),
         place,
         notes,
-        app: app(&program, &words),
+        app,
         ..Found::default()
     };
+    if is_manage {
+        (found.title, found.app) = ("Django".to_owned(), None);
+    }
     let kept = env.iter().filter(|(name, _)| KEPT.contains(&name.as_str()));
     found.env = kept.map(|(name, value)| (name.clone(), value.clone())).chain(variables).collect();
     for (name, value) in &env {
@@ -201,11 +215,14 @@ fn in_shell(words: &[String], folder: Option<&str>) -> Vec<String> {
     ["sh".to_owned(), "-c".to_owned(), format!("{change}{exec}{}", words.join(" "))].into()
 }
 
-/// Returns the name of a target that runs this program.
-fn name(program: &str) -> &str {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let starts = program.starts_with(|c: char| c.is_ascii_alphanumeric());
-    if starts && program.chars().all(is_plain) { program } else { "web" }
+/// Returns the name of a target that runs this program; that of its module for an interpreter.
+fn name<'a>(program: &'a str, app: Option<&'a str>) -> &'a str {
+    let is_interpreter = program.starts_with("python") || ["node", "sh", "bash"].contains(&program);
+    match app.and_then(|app| app.trim_end_matches(".js").rsplit('.').next()) {
+        Some(module) if is_interpreter => module,
+        None if is_interpreter => "web",
+        _ => program,
+    }
 }
 
 /// Returns the Python module, or the script, that a command serves.
