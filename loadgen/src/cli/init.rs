@@ -11,11 +11,11 @@ pub struct InitArgs {
     #[arg(default_value = "scenario.toml")]
     pub path: PathBuf,
     /// Write loadgen.toml instead, which names servers of your own that loadgen starts. The servers are
-    /// those whose start the files of this folder state, or whose code they contain. Each is started
-    /// once, on this machine, and is sent GET /.
+    /// those that the files of this folder name or contain. Each of them is started once, on this machine,
+    /// and must answer GET /.
     #[arg(long, conflicts_with = "path")]
     pub targets: bool,
-    /// Start no server: every server in loadgen.toml is a guess.
+    /// Do not start the servers that were found: loadgen.toml marks each of them as a guess.
     #[arg(long, requires = "targets", conflicts_with = "path")]
     pub no_try: bool,
     /// Overwrite an existing file. The schema is always overwritten.
