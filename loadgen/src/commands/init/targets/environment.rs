@@ -1,6 +1,6 @@
 //! Programs that can start a server: those of the Python environment, and those that the project requires.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 use super::folder::Folder;
@@ -26,15 +26,20 @@ pub(super) struct Environment {
 impl Environment {
     /// Finds the environment: the active one, or one in the folder. Without any, programs are those on the PATH.
     pub(super) fn of(folder: &Folder) -> Self {
+        let active = env::var_os("VIRTUAL_ENV").filter(|name| !name.is_empty());
+        Self::found(folder, active.map(PathBuf::from))
+    }
+
+    /// Finds the environment if this one is active.
+    pub(super) fn found(folder: &Folder, active: Option<PathBuf>) -> Self {
         let packages = packages(folder);
-        let active = env::var_os("VIRTUAL_ENV").filter(|name| !name.is_empty()).map(PathBuf::from);
         let own = folder.root().join(".venv");
         if let Some(venv) = active.or_else(|| own.join("bin").is_dir().then_some(own)) {
             return Self { bins: vec![venv.join("bin")], prefix: String::new(), packages };
         }
-        if let Some(name) = OTHERS.iter().find(|name| folder.has(format!("{name}/pyvenv.cfg"))) {
-            let bin = folder.root().join(name).join("bin");
-            return Self { bins: vec![bin], prefix: format!("{name}/bin/"), packages };
+        if let Some(inside) = elsewhere(folder) {
+            let prefix = format!("{}/bin/", inside.display());
+            return Self { bins: vec![folder.root().join(inside).join("bin")], prefix, packages };
         }
         let path = env::var_os("PATH").unwrap_or_default();
         Self { bins: env::split_paths(&path).collect(), prefix: String::new(), packages }
@@ -80,6 +85,15 @@ impl Environment {
     pub(super) fn of_programs(folder: &Folder, bin: PathBuf) -> Self {
         Self { bins: vec![bin], prefix: String::new(), packages: packages(folder) }
     }
+}
+
+/// Returns the environment that loadgen does not find by itself: one of another name, or one in a folder with Python
+/// files, such as that of a backend.
+fn elsewhere(folder: &Folder) -> Option<PathBuf> {
+    let inner = folder.sources.iter().filter_map(|source| source.path.iter().next());
+    let inner = inner.map(|first| Path::new(first).join(".venv"));
+    let mut all = OTHERS.iter().map(PathBuf::from).chain(inner);
+    all.find(|path| folder.has(path.join("pyvenv.cfg")))
 }
 
 /// Returns the words of the files that list packages.

@@ -153,6 +153,19 @@ fn the_server_is_one_that_the_project_has() {
 }
 
 #[test]
+fn an_environment_that_is_not_active_is_named() {
+    for venv in ["venv", "backend/.venv"] {
+        let (config, program) = (format!("{venv}/pyvenv.cfg"), format!("{venv}/bin/uvicorn"));
+        let files =
+            [("backend/a.py", "app = FastAPI()"), (config.as_str(), ""), (program.as_str(), "")];
+        let (_place, folder, _) = project(&files, &[]);
+        let environment = Environment::found(&folder, None);
+        assert!(environment.has("uvicorn"));
+        assert_eq!(environment.word("uvicorn"), program);
+    }
+}
+
+#[test]
 fn projects_of_django_are_found() {
     let manage =
         |settings: &str| format!("os.environ.setdefault('DJANGO_SETTINGS_MODULE', '{settings}')");

@@ -33,7 +33,7 @@ const USUAL: [&str; 6] = ["app", "application", "api", "asgi", "wsgi", "server"]
 const LONGEST_BODY: usize = 20_000;
 
 static ASSIGNMENT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let pattern = r"(?m)^(\w+)[ \t]*(?::[ \t]*([\w.]+)[^=\n]*)?=\s*(?:\(\s*)?(?:([\w.]+)[ \t]*\()?";
+    let pattern = r"(?m)^(\w+)[ \t]*(?::[ \t]*([\w.]+)[^=\n]*)?=\s*(?:\w+[ \t]*=\s*)*(?:\(\s*)?(?:([\w.]+)[ \t]*\()?";
     Regex::new(pattern).ok()
 });
 static FUNCTION: LazyLock<Option<Regex>> =
@@ -191,6 +191,7 @@ mod tests {
             ("import falcon.asgi\napp = falcon.asgi.App()", "app", "Falcon"),
             ("from falcon import App\napplication = App()", "application", "Falcon"),
             ("app = Robyn(__file__)", "app", "Robyn"),
+            ("import falcon\napp = wsgi = falcon.App()", "app", "Falcon"),
             ("def create_app():\n    return Flask(__name__)\napp = create_app()", "app", "Flask"),
             ("app: Starlette = built(1)", "app", "Starlette"),
         ] {
