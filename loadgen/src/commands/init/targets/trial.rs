@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use regex::Regex;
 
 use super::outcome::Outcome;
 use crate::lab::service::dropped_have_ended;
+use crate::lab::service::listener::ports_below;
 use crate::lab::{Home, Lab, LabError, Layout, Options, Runtime, Size, file_name};
 
 /// Time in which a target must be ready.
@@ -63,12 +65,20 @@ async fn try_one(lab: &mut Lab, name: &str) -> Result<Outcome, String> {
         let log = format!("{}.log", file_name(name));
         lab.launch_target(name, &log, None, Size::of_workers(1)).await?.ready().await
     };
-    let started = tokio::time::timeout(READY_WITHIN, start).await;
-    let listens = "it did not listen on the port that it was given";
-    let target = started.map_err(|_| over(listens, READY_WITHIN))?.map_err(said)?;
+    let mut start = pin!(start);
+    let started = tokio::time::timeout(READY_WITHIN, &mut start).await;
+    let target = started.map_err(|_| elsewhere())?.map_err(said)?;
     let answered = get(&target.url).await;
     let stopped = target.stop().await.map_err(said);
     answered.and_then(|status| stopped.map(|()| Outcome::Answered(status)))
+}
+
+/// Explains why a server that runs is not ready. loadgen runs no other process meanwhile.
+fn elsewhere() -> String {
+    match ports_below(std::process::id()).first() {
+        Some(port) => format!("it listened on port {port}, and not on the one that it was given"),
+        None => over("it did not listen on the port that it was given", READY_WITHIN),
+    }
 }
 
 fn over(what: &str, limit: Duration) -> String {
