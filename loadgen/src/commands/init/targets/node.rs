@@ -27,6 +27,13 @@ const MANAGERS: [(&str, &str); 4] =
 const MAINS: [&str; 6] =
     ["index.js", "server.js", "app.js", "src/index.js", "src/server.js", "src/app.js"];
 
+/// Scripts that start a server, best first: Nest calls the one for production `start:prod`.
+const SCRIPTS: [&str; 2] = ["start:prod", "start"];
+
+/// Programs that build or show the pages of a browser, and applications of other kinds.
+const OTHERS: [&str; 7] =
+    ["vite", "webpack", "react-scripts", "parcel", "expo", "electron", "ng serve"];
+
 /// Folders with the output of builds.
 const BUILT: [&str; 4] = ["dist", "build", "lib", ".next"];
 
@@ -34,9 +41,11 @@ const BUILT: [&str; 4] = ["dist", "build", "lib", ".next"];
 pub(super) fn find(folder: &Folder, environment: &Environment) -> Option<Found> {
     let package: Value = serde_json::from_str(&folder.text("package.json")?).ok()?;
     let framework = FRAMEWORKS.iter().find(|(name, _)| !package["dependencies"][name].is_null());
-    let start = package["scripts"]["start"].as_str();
-    let mut found = match (start, framework) {
-        (Some(start), _) => stated(start, &package, folder, environment)?,
+    let mut scripts =
+        SCRIPTS.iter().filter_map(|name| Some((*name, package["scripts"][name].as_str()?)));
+    let mut found = match (scripts.next(), framework) {
+        (Some((_, start)), None) if OTHERS.iter().any(|it| start.contains(it)) => return None,
+        (Some((name, start)), _) => stated(name, start, &package, folder, environment),
         (None, Some((name, _))) => by_main(name, &package, folder),
         (None, None) => return None,
     };
@@ -54,18 +63,20 @@ fn short_name(package: &str) -> &str {
     }
 }
 
-/// Returns the server that the script `start` starts.
+/// Returns the server that the script `name` starts with the line `start`.
 fn stated(
+    name: &str,
     start: &str,
     package: &Value,
     folder: &Folder,
     environment: &Environment,
-) -> Option<Found> {
-    let place = "package.json, script start";
-    let has_prestart = !package["scripts"]["prestart"].is_null();
-    let parsed = said::of_line(place, start, folder, environment).filter(|_| !has_prestart);
+) -> Found {
+    let place = format!("package.json, script {name}");
+    // A script of this name runs before the other one.
+    let has_before = !package["scripts"][format!("pre{name}")].is_null();
+    let parsed = said::of_line(&place, start, folder, environment).filter(|_| !has_before);
     let mut found = parsed.unwrap_or_else(|| {
-        let mut found = Found { place: place.to_owned(), ..Found::default() };
+        let mut found = Found { place, ..Found::default() };
         found.listens_on_port_variable();
         found
     });
@@ -74,14 +85,14 @@ fn stated(
     match program.as_str() {
         "node" | "nodejs" => {}
         // The script's programs are those of its packages.
-        name if !name.is_empty() && !name.contains('/') && folder.has(&installed) => {
+        program if !program.is_empty() && !program.contains('/') && folder.has(&installed) => {
             found.command[0] = installed;
         }
         _ => {
             let manager = MANAGERS.iter().find(|(lock, _)| folder.has(lock));
             let manager = manager.map_or("npm", |(_, manager)| manager);
             let has_port = found.command.iter().any(|word| word.contains("{port}"));
-            found.command = words(&[manager, "run", "start"]);
+            found.command = words(&[manager, "run", name]);
             // The port is in the script, where loadgen cannot replace it.
             if has_port {
                 found.listens_on_port_variable();
@@ -90,7 +101,7 @@ fn stated(
     }
     let is_built = found.command.iter().any(|word| is_built(word)) || start.contains("next start");
     found.build = build(package, folder, is_built);
-    Some(found)
+    found
 }
 
 /// Returns the server in the main file of a package.

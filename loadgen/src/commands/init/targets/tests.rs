@@ -243,6 +243,11 @@ fn packages_of_node_are_found() {
         assert_eq!(found, [expected]);
         assert!(expected.contains("{port}") || text.contains(r#"PORT = "{port}""#), "{text}");
     }
+    let vite = r#"{"scripts": {"start": "vite --port 3000"}}"#;
+    assert!(written(&[("package.json", vite)], &[]).0.is_empty());
+    let both = r#"{"scripts": {"start": "nest start", "start:prod": "node dist/main"}}"#;
+    let (found, _) = written(&[("package.json", both)], &[]);
+    assert_eq!(found, ["node: Node, in package.json, script start:prod: node dist/main"]);
     let nest = r#"{"scripts": {"build": "nest build"}, "dependencies": {"@nestjs/core": "11"}}"#;
     let (_, text) = written(&[("package.json", nest)], &[]);
     assert!(text.contains("command = [\"node\", \"dist/main.js\"]\nenv = { PORT = \"{port}\" }\nbuild = [\"npm\", \"run\", \"build\"]"), "{text}");
