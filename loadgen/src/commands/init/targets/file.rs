@@ -36,7 +36,7 @@ const TAIL: &str = "
 ";
 
 /// Longest line of a comment, in characters.
-const WIDTH: usize = 160;
+const WIDTH: usize = 240;
 
 /// Returns the text of `loadgen.toml` with these servers.
 pub(super) fn text(servers: &[Server]) -> String {

@@ -22,9 +22,13 @@ const BUILT_WITHIN: Duration = Duration::from_secs(180);
 /// Time in which the response must come.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(10);
 
+/// Longest reason, in characters.
+const LONGEST: usize = 160;
+
 /// Matches the line of a log that names the cause, such as the last one of a traceback.
 static CAUSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    Regex::new(r"(?i)^\s*(?:\w+\.)*\w*(?:error|exception|exit)\b.*:|^error\b").ok()
+    Regex::new(r"(?i)^\s*(?:\w+\.)*\w*(?:error|exception|exit)\b.*:|^error\b|^panic:| - error ")
+        .ok()
 });
 
 /// Tries the targets of these names, one after the other, and calls `done` with the place and the outcome of each.
@@ -111,9 +115,39 @@ fn explained(what: &str, logs: &Path, name: &str) -> String {
         Some(line) => format!("{what}: {line}"),
         None => what.to_owned(),
     };
-    text.replace(char::is_control, " ")
+    let text = text.replace(char::is_control, " ");
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
 }
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_has_the_line_of_the_log_that_names_the_cause() {
+        let logs = tempfile::tempdir().unwrap();
+        for (log, reason) in [
+            (
+                "Traceback\n  x\nModuleNotFoundError: No module named 'a'\n[3] shutting down\n",
+                "it ended: ModuleNotFoundError: No module named 'a'",
+            ),
+            ("panic: no port\n\ngoroutine 1\n", "it ended: panic: no port"),
+            ("a.ts:1 - error TS1: wrong\nFound 1\n", "it ended: a.ts:1 - error TS1: wrong"),
+            ("first\n\u{1b}last\n\n", "it ended:  last"),
+            ("", "it ended"),
+        ] {
+            fs::write(logs.path().join("shop.log"), log).unwrap();
+            assert_eq!(explained("it ended", logs.path(), "shop"), reason);
+        }
+        fs::write(logs.path().join("shop.log"), "x".repeat(500)).unwrap();
+        let long = explained("it ended", logs.path(), "shop");
+        assert_eq!(long.chars().count(), LONGEST + 1);
+    }
 }
