@@ -20,17 +20,14 @@ pub(super) struct Named {
 /// Returns the applications that `pyproject.toml`, `.flaskenv` and `.env` name.
 pub(super) fn named(folder: &Folder) -> Vec<Named> {
     let project = project(folder);
-    let entry = |tool: &str, key: &str| {
-        let table = project.get("tool")?.get(tool)?;
-        Some((table.get(key)?.as_str()?.to_owned(), "pyproject.toml"))
-    };
-    let tools = [entry("fastapi", "entrypoint"), entry("litestar", "app")];
+    let entrypoint = || project.get("tool")?.get("fastapi")?.get("entrypoint")?.as_str();
+    let entrypoint = entrypoint().map(|app| (app.to_owned(), "pyproject.toml"));
     let variables = [".flaskenv", ".env"].into_iter().flat_map(|file| {
         let text = folder.text(file).unwrap_or_default();
         let all = text.lines().filter_map(|line| app_variable(line).map(|app| (app, file)));
         all.collect::<Vec<_>>()
     });
-    tools.into_iter().flatten().chain(variables).map(|(app, place)| parsed(&app, place)).collect()
+    entrypoint.into_iter().chain(variables).map(|(app, place)| parsed(&app, place)).collect()
 }
 
 /// Returns the value of `FLASK_APP` or `LITESTAR_APP` in a line of a file with variables.
