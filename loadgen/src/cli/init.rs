@@ -14,9 +14,13 @@ pub struct InitArgs {
     #[arg(default_value = "scenario.toml")]
     pub path: PathBuf,
     /// Write loadgen.toml instead, which names servers of your own that loadgen starts. The servers are
-    /// those that the files of this folder seem to contain.
+    /// those that the files of this folder name or contain. Each of them is started once, on this machine,
+    /// and must answer GET /.
     #[arg(long, conflicts_with = "path")]
     pub targets: bool,
+    /// Do not start the servers that were found: loadgen.toml marks each of them as a guess.
+    #[arg(long, requires = "targets", conflicts_with = "path")]
+    pub no_try: bool,
     /// Write a step for each operation of an API, from its OpenAPI document: the URL of the document or of
     /// the server, or a file.
     #[arg(long, value_name = "URL|FILE", conflicts_with = "targets")]
@@ -33,13 +37,14 @@ pub struct InitArgs {
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["targets", "openapi", "har"])]
     pub curl: Option<String>,
     /// Write the requests of a server's access log, in their proportions and at their rates; `-` reads standard
-    /// input. Needs no word about the format.
+    /// input. The first lines show the format.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi", "har", "curl"])]
     pub access_log: Option<PathBuf>,
     /// Rate of the load, in rates of the access log.
     #[arg(long, value_name = "FACTOR", requires = "access_log", default_value_t = 1.0)]
     pub speed: f64,
-    /// Time over which the load runs through the access log, instead of its own, or ten minutes if that is less.
+    /// Time in which the load runs through the whole access log: without it, the time of the log, but at most
+    /// ten minutes.
     #[arg(short, long, value_name = "TIME", value_parser = parse_duration, requires = "access_log")]
     pub duration: Option<Duration>,
     /// Overwrite an existing file. The schema is always overwritten.

@@ -26,6 +26,7 @@ mod environment;
 mod experiment;
 mod fail_fast;
 mod first_day;
+mod found_servers;
 mod gate;
 mod grpc;
 mod held_up;

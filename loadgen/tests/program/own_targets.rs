@@ -178,7 +178,10 @@ fn faults_of_the_file_are_shown_at_their_line() {
 #[test]
 fn the_file_is_written_with_what_the_folder_contains() {
     let project = Project::bare().file("shop.py", "from flask import Flask\napp = Flask('shop')\n");
-    let written = project.run(&["init", "--targets"]);
+    let mut command = project.command(&["init", "--targets", "--no-try"]);
+    // Without the servers of an environment, Flask's usual one is written.
+    command.env_remove("VIRTUAL_ENV").env("PATH", "/nonexistent");
+    let written = Finished::of(command.output().unwrap(), &project.path(""));
     insta::assert_snapshot!(written.said());
     insta::assert_snapshot!(fs::read_to_string(project.path("loadgen.toml")).unwrap());
     let listed = project.run(&["list"]);

@@ -176,6 +176,7 @@ const OTHERS: &[Line] = &[
     ("report", "format", NEVER),
     ("init", "path", NEVER),
     ("init", "targets", &[&["--targets", "mine.toml"]]),
+    ("init", "no-try", &[&["--no-try"], &["--no-try", "mine.toml"]]),
     ("init", "openapi", &[&["--openapi=openapi.json", "--targets"]]),
     ("init", "with-writes", &[&["--with-writes"]]),
     ("init", "har", &[&["--har=a.har", "--targets"]]),

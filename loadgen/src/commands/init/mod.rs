@@ -31,7 +31,7 @@ const SCENARIO: &str = include_str!("scenario.toml");
 /// steps.
 pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     if args.targets {
-        return write_targets(args.force);
+        return targets::run(args.force, !args.no_try);
     }
     let path = scenario_path(&args.path)?;
     if path.exists() && !args.force {
@@ -85,24 +85,6 @@ fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
         None if asked.file_name().is_none() => wrong("names no file"),
         None => Ok(asked.with_extension("toml")),
     }
-}
-
-/// Writes `loadgen.toml` in the current folder.
-fn write_targets(force: bool) -> Result<Exit, Failure> {
-    let path = Path::new("loadgen.toml");
-    let (text, found) = targets::text(Path::new("."));
-    write(path, &text, force).map_err(|error| unwritten(path, &error))?;
-    let found: Vec<String> = found.iter().map(|server| format!("  {server}\n")).collect();
-    let found = match found.as_slice() {
-        [] => "found no server: replace the example\n".to_owned(),
-        found => format!("found\n{}", found.concat()),
-    };
-    say(format_args!(
-        "wrote loadgen.toml\n{found}next, after a look at the commands:\n  \
-           loadgen list      the targets\n  \
-           loadgen /         start each of them, and compare their responses to GET /, or to another path"
-    ));
-    Ok(Exit::Done)
 }
 
 fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {

@@ -5,7 +5,7 @@
 //! when a service binds it. That process may answer just as the service would, and must not be
 //! mistaken for the service.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs;
 use std::net::Ipv4Addr;
 
@@ -50,16 +50,35 @@ fn listening(port: u16) -> HashSet<String> {
 }
 
 fn inodes(table: &str, port: u16) -> Vec<String> {
+    let all = sockets(table).into_iter();
+    all.filter(|(_, its_port)| *its_port == port).map(|(inode, _)| inode).collect()
+}
+
+/// Returns the ports of 127.0.0.1 on which descendants of a process accept connections, sorted. Empty where the owner
+/// of a port cannot be determined.
+pub fn ports_below(pid: u32) -> Vec<u16> {
+    let Some(pid) = Pid::from_raw(pid.cast_signed()) else { return Vec::new() };
+    let below =
+        descendants(pid).into_iter().filter_map(|pid| sockets_of(pid.as_raw_nonzero().get()));
+    let own: HashSet<String> = below.flatten().collect();
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"].map(fs::read_to_string);
+    let all = tables.iter().flatten().flat_map(|table| sockets(table));
+    let ports = all.filter(|(inode, _)| own.contains(inode)).map(|(_, port)| port);
+    BTreeSet::from_iter(ports).into_iter().collect()
+}
+
+/// Returns the inode and the port of each socket that accepts connections to 127.0.0.1.
+fn sockets(table: &str) -> Vec<(String, u16)> {
     let loopback = format!("{:08X}", u32::from_ne_bytes([127, 0, 0, 1]));
-    let inode = |line: &str| {
+    let socket = |line: &str| {
         let mut fields = line.split_ascii_whitespace().skip(1);
         let (address, its_port) = fields.next()?.split_once(':')?;
         let state = fields.nth(1)?;
         let is_here = address.bytes().all(|digit| digit == b'0') || address.ends_with(&loopback);
-        let is_it = is_here && state == LISTEN && u16::from_str_radix(its_port, 16) == Ok(port);
-        is_it.then(|| fields.nth(5).map(str::to_owned))?
+        let port = u16::from_str_radix(its_port, 16).ok().filter(|_| is_here && state == LISTEN)?;
+        Some((fields.nth(5)?.to_owned(), port))
     };
-    table.lines().skip(1).filter_map(inode).collect()
+    table.lines().skip(1).filter_map(socket).collect()
 }
 
 /// Returns the inodes of a process's sockets: `None` without permission to read them, and an empty
@@ -114,6 +133,23 @@ mod tests {
         let mapped =
             format!("header\n{}", line(&format!("0000000000000000FFFF0000{loopback}"), "0A", 5));
         assert_eq!(inodes(&mapped, 8080), ["5"]);
+    }
+
+    #[test]
+    fn the_ports_of_descendants_are_known() {
+        let code = "import socket, time; s = socket.create_server(('127.0.0.1', 0)); \
+                    print(s.getsockname()[1], flush=True); time.sleep(60)";
+        let mut command = std::process::Command::new("python3");
+        let mut child =
+            command.args(["-c", code]).stdout(std::process::Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+        std::io::BufRead::read_line(&mut output, &mut line).unwrap();
+        let port: u16 = line.trim().parse().unwrap();
+        assert!(ports_below(std::process::id()).contains(&port));
+        assert!(!ports_below(child.id()).contains(&port), "it is no descendant of itself");
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 
     #[test]

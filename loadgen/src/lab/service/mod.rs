@@ -4,7 +4,7 @@
 //! `listener` finds out whether it has its port, `logs` reads its output, `log_bound` keeps it small, and `removal` removes its folder.
 
 pub mod guard;
-pub(super) mod listener;
+pub mod listener;
 mod log_bound;
 pub(super) mod logs;
 pub(super) mod password;
