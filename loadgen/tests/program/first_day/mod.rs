@@ -7,4 +7,5 @@ mod folder;
 mod journey;
 mod openapi;
 mod own_targets;
+mod recorded;
 mod urls;
