@@ -10,6 +10,8 @@ pub mod access_log;
 pub mod curl;
 mod draft;
 mod error;
+#[cfg(any(test, fuzzing))]
+mod fuzzing;
 pub mod har;
 pub mod openapi;
 mod recorded;
@@ -20,3 +22,5 @@ mod write;
 
 pub use draft::{Draft, Entry, Flow, RowsFile, Step, Value};
 pub use error::DraftError;
+#[cfg(any(test, fuzzing))]
+pub use fuzzing::draft_foreign;

@@ -11,7 +11,7 @@ import pytest
 from release.names import ROOT, stem, version
 
 # Greatest size of a program, in MB: more than this is something large that was linked by accident.
-GREATEST_SIZE = 22
+GREATEST_SIZE = 24
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None, cwd: Path = ROOT) -> str:
