@@ -2,8 +2,8 @@
 
 import hashlib
 import os
-from datetime import datetime, timezone
-from enum import Enum
+from datetime import UTC, datetime
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID, uuid4
 
@@ -12,7 +12,7 @@ from fastapi.security import OAuth2PasswordBearer, OAuth2PasswordRequestForm
 from pydantic import BaseModel, Field
 
 
-class Kind(str, Enum):
+class Kind(StrEnum):
     new = "new"
     used = "used"
 
@@ -51,7 +51,7 @@ def found(product_id: UUID) -> Product:
 
 
 def add(product: ProductIn) -> Product:
-    added = Product(id=uuid4(), created=datetime.now(timezone.utc), **product.model_dump())
+    added = Product(id=uuid4(), created=datetime.now(UTC), **product.model_dump())
     products[added.id] = added
     return added
 
