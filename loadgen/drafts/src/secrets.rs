@@ -24,53 +24,90 @@ impl Variables {
         self.known.push((name.clone(), secret.to_owned()));
         format!("{{{{ env {name} }}}}")
     }
-
-    /// Returns the names of all variables, in the order of their first use.
-    #[cfg(test)]
-    pub(crate) fn names(&self) -> Vec<&str> {
-        self.known.iter().map(|(name, _)| name.as_str()).collect()
-    }
 }
+
+/// Begins each name of a variable. A source must not choose which variables of the user's environment are sent to
+/// a server, such as `AWS_SECRET_ACCESS_KEY` or the `PWD` of a shell.
+const PREFIX: &str = "API_";
 
 /// Returns `hint` as the name of an environment variable.
 fn variable(hint: &str) -> String {
     let mut name = String::new();
-    for c in hint.chars() {
+    for c in hint.chars().take(60) {
         match c {
             'a'..='z' | 'A'..='Z' | '0'..='9' => name.push(c.to_ascii_uppercase()),
             _ if name.ends_with('_') || name.is_empty() => {}
             _ => name.push('_'),
         }
     }
-    let name = name.trim_end_matches('_');
-    match name.chars().next() {
-        None => "SECRET".to_owned(),
-        Some('0'..='9') => format!("SECRET_{name}"),
-        Some(_) => name.to_owned(),
+    match name.trim_end_matches('_') {
+        "" => format!("{PREFIX}SECRET"),
+        name if name.starts_with(PREFIX) => name.to_owned(),
+        name => format!("{PREFIX}{name}"),
     }
 }
+
+/// Parts of names, without separators and in lower case, whose values are secret.
+pub(crate) const PARTS: [&str; 16] = [
+    "password",
+    "passwd",
+    "passphrase",
+    "secret",
+    "token",
+    "apikey",
+    "accesskey",
+    "authkey",
+    "privatekey",
+    "authorization",
+    "credential",
+    "session",
+    "sessid",
+    "cookie",
+    "signature",
+    "cardnumber",
+];
+
+/// Whole names, likewise.
+pub(crate) const WHOLE: [&str; 10] =
+    ["pwd", "pass", "auth", "otp", "pin", "cvv", "cvc", "jwt", "sid", "sig"];
 
 /// Whether a header, a cookie, a field of a form or a member of JSON has a secret by its name.
 pub(crate) fn is_secret(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
-    const PARTS: [&str; 13] = [
-        "password",
-        "passwd",
-        "passphrase",
-        "secret",
-        "token",
-        "apikey",
-        "accesskey",
-        "privatekey",
-        "authorization",
-        "credential",
-        "session",
-        "cookie",
-        "signature",
-    ];
-    const WHOLE: [&str; 8] = ["pwd", "pass", "auth", "otp", "pin", "cvv", "cvc", "jwt"];
     PARTS.iter().any(|part| plain.contains(part)) || WHOLE.contains(&plain.as_str())
+}
+
+/// Whether a value is likely a secret by its form: a JSON Web Token, or a long random text.
+pub(crate) fn looks_secret(value: &str) -> bool {
+    // The beginning of a JSON Web Token: `{"` in base64.
+    (value.starts_with("eyJ") && value.contains('.')) || is_long_token(value)
+}
+
+/// Whether a value without a secret's name is likely one.
+pub(crate) fn is_long_token(value: &str) -> bool {
+    value.len() >= 32 && is_token_like(value) && !is_uuid(value)
+}
+
+/// Whether a server has likely made the value: no word, but letters with digits, or a UUID.
+pub(crate) fn is_token_like(value: &str) -> bool {
+    let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-_.~+/=".contains(c);
+    value.len() >= 16
+        && value.chars().all(is_of_token)
+        && value.contains(|c: char| c.is_ascii_digit())
+        && value.contains(|c: char| c.is_ascii_alphabetic())
+        // A path, a version or a slug has short words.
+        && value.split(['-', '.', '/', '_']).any(|word| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit()))
+}
+
+/// Whether the value is a UUID with its hyphens.
+pub(crate) fn is_uuid(value: &str) -> bool {
+    let is_group = |(group, length): (&str, usize)| {
+        group.len() == length && group.chars().all(|c| c.is_ascii_hexdigit())
+    };
+    value.len() == 36
+        && value.split('-').count() == 5
+        && value.split('-').zip([8, 4, 4, 4, 12]).all(is_group)
 }
 
 #[cfg(test)]
@@ -80,12 +117,16 @@ mod tests {
     #[test]
     fn one_secret_has_one_variable() {
         let mut variables = Variables::default();
-        assert_eq!(variables.placeholder("x-api-key", "a"), "{{ env X_API_KEY }}");
-        assert_eq!(variables.placeholder("other", "a"), "{{ env X_API_KEY }}");
-        assert_eq!(variables.placeholder("X-Api-Key", "b"), "{{ env X_API_KEY_2 }}");
-        assert_eq!(variables.placeholder("2fa[]", "c"), "{{ env SECRET_2FA }}");
-        assert_eq!(variables.placeholder("ü", "d"), "{{ env SECRET }}");
-        assert_eq!(variables.names(), ["X_API_KEY", "X_API_KEY_2", "SECRET_2FA", "SECRET"]);
+        assert_eq!(variables.placeholder("x-api-key", "a"), "{{ env API_X_API_KEY }}");
+        assert_eq!(variables.placeholder("other", "a"), "{{ env API_X_API_KEY }}");
+        assert_eq!(variables.placeholder("X-Api-Key", "b"), "{{ env API_X_API_KEY_2 }}");
+        assert_eq!(variables.placeholder("2fa[]", "c"), "{{ env API_2FA }}");
+        assert_eq!(variables.placeholder("ü", "d"), "{{ env API_SECRET }}");
+        assert_eq!(variables.placeholder("API_USER", "e"), "{{ env API_USER }}");
+        assert_eq!(
+            variables.placeholder("aws-secret-access-key", "f"),
+            "{{ env API_AWS_SECRET_ACCESS_KEY }}"
+        );
     }
 
     #[test]

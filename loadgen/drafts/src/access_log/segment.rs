@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::secrets::is_secret;
+use crate::secrets::{is_secret, looks_secret};
 
 /// Characters that are encoded in the fixed part of a path: all but those that RFC 3986, section 3.3,
 /// allows in a segment.
@@ -76,13 +76,16 @@ fn is_token(text: &str, digits: usize) -> bool {
 /// Whether a value must not be written into a file, because of its name or of its form.
 pub(super) fn holds_secret(name: &str, value: &str) -> bool {
     // Keys and signatures of cloud services, and addresses of people.
-    const NAMES: [&str; 6] = ["key", "sig", "hmac", "email", "mail", "phone"];
+    const NAMES: [&str; 5] = ["key", "hmac", "email", "mail", "phone"];
     let plain = name.to_ascii_lowercase();
-    // A JSON Web Token.
-    let is_jwt = value.starts_with("eyJ") && value.contains('.');
-    // Session of a Java server, in a path: `cart;jsessionid=1F2A`.
-    let is_session = value.split(';').skip(1).any(|it| it.split('=').next().is_some_and(is_secret));
-    is_secret(name) || is_session || NAMES.contains(&plain.as_str()) || is_jwt || is_address(value)
+    // Session of a Java server, in a path: `cart;jsessionid=1F2A`; or the query of a URL in a query.
+    let pairs = value.split([';', '?', '&']).skip(1);
+    let has_pair = pairs.filter_map(|it| it.split_once('=')).any(|(name, _)| is_secret(name));
+    is_secret(name)
+        || has_pair
+        || NAMES.contains(&plain.as_str())
+        || looks_secret(value)
+        || is_address(value)
 }
 
 /// Whether a value after this segment may be a secret, such as that of a mail which resets a password.

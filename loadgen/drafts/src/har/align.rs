@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline};
 
 use super::journey::Visit;
-use crate::recorded::{Place, is_token_like, is_uuid};
+use crate::recorded::Place;
+use crate::secrets::{is_token_like, is_uuid};
 
 /// Longest search, after which the rest of two recordings counts as different.
 const LONGEST: Duration = Duration::from_secs(5);

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::align::{self, Key};
 use super::journey::{Answer, Chain, Journey, Visit};
 use super::rule::{Index, Rule, Sought, longest_word};
-use crate::recorded::{Place, Secrets, Slot, is_credential, is_token_like, is_uuid};
+use crate::recorded::{Place, Secrets, Slot, is_credential};
+use crate::secrets::{is_token_like, is_uuid};
 
 /// Bytes of responses that are searched at most, so that no recording takes minutes.
 const MOST_BYTES: usize = 8 << 30;

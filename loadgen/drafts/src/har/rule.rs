@@ -8,7 +8,8 @@ use regex::Regex;
 
 use super::journey::Answer;
 use crate::Value;
-use crate::recorded::{Secrets, is_token_like, leaves};
+use crate::recorded::{Secrets, leaves};
+use crate::secrets::is_token_like;
 
 /// Most places of a value in a body that are tried.
 const MOST_PLACES: usize = 40;

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use super::correlate::Connections;
 use super::journey::{Chain, Journey};
-use crate::recorded::{self, Names, Place, Secrets, is_credential, is_uuid};
+use crate::recorded::{self, Names, Place, Secrets, is_credential};
+use crate::secrets::is_uuid;
 use crate::{Draft, Entry, Flow, Step, Value};
 
 /// Shortest wait, in milliseconds, that is one of a person.

@@ -304,7 +304,7 @@ mod tests {
         ] {
             assert_eq!(of("x", schema.clone()), Some(value), "{schema}");
         }
-        assert_eq!(of("password", json!({ "type": "string" })), Some("{{ env PASSWORD }}".into()));
+        assert_eq!(of("password", json!({ "type": "string" })), Some("{{ env API_PASSWORD }}".into()));
         assert_eq!(of("name", json!({ "type": "string" })), Some("{{ name }}".into()));
         assert_eq!(
             of("name", json!({ "type": "string", "maxLength": 20 })),

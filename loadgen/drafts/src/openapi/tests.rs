@@ -133,14 +133,14 @@ fn each_scheme_of_security_has_its_proof() {
             json!([{ "elsewhere": [] }]),
             "headers = { authorization = \"Bearer {{ env API_TOKEN }}\" }",
         ),
-        (json!([{ "key": [] }]), "headers = { x-key = \"{{ env X_KEY }}\" }"),
+        (json!([{ "key": [] }]), "headers = { x-key = \"{{ env API_X_KEY }}\" }"),
         (json!([{ "query": [] }]), "query = { api_key = \"{{ env API_KEY }}\" }"),
-        (json!([{ "cookie": [] }]), "headers = { cookie = \"sid={{ env SID }}\" }"),
+        (json!([{ "cookie": [] }]), "headers = { cookie = \"sid={{ env API_SID }}\" }"),
         (json!([{ "machine": [] }]), "post = \"/oauth/token\""),
-        (json!([{ "bearer": [] }, { "key": [] }]), "headers = { x-key = \"{{ env X_KEY }}\" }"),
+        (json!([{ "bearer": [] }, { "key": [] }]), "headers = { x-key = \"{{ env API_X_KEY }}\" }"),
         (
             json!([{ "key": [], "cookie": [] }]),
-            "headers = { cookie = \"sid={{ env SID }}\", x-key = \"{{ env X_KEY }}\" }",
+            "headers = { cookie = \"sid={{ env API_SID }}\", x-key = \"{{ env API_X_KEY }}\" }",
         ),
     ] {
         let text = text(security);

@@ -2,9 +2,8 @@
 
 use std::collections::HashSet;
 
-use super::is_token_like;
 use crate::Entry;
-use crate::secrets::is_secret;
+use crate::secrets::{is_secret, is_token_like};
 
 /// Names of steps that are in use.
 #[derive(Debug, Default)]

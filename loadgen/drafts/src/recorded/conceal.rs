@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 
 use super::{Body, Place, Request, Slot};
-use crate::secrets::{Variables, is_secret};
+use crate::secrets::{Variables, is_long_token, is_secret};
 
 /// Shortest secret, in bytes, that is also searched within other values.
 const SHORTEST: usize = 6;
@@ -196,11 +196,7 @@ fn secret_of(slot: &Slot, has_password: bool) -> Option<(String, String, String)
     if value.is_empty() {
         return None;
     }
-    let whole = |hint: String| {
-        // A shell sets the variable PWD.
-        let hint = if hint.eq_ignore_ascii_case("pwd") { "PASSWORD".to_owned() } else { hint };
-        Some((String::new(), value.to_owned(), hint))
-    };
+    let whole = |hint: String| Some((String::new(), value.to_owned(), hint));
     match (&slot.place, slot.place.name()) {
         (Place::Header(_), Some(name)) if name.ends_with("authorization") => {
             let (scheme, secret) = value.split_once(' ').unwrap_or(("", value));
@@ -242,30 +238,4 @@ fn is_digest(name: &str) -> bool {
     ["hash", "sha", "digest", "etag", "checksum", "version", "build"]
         .iter()
         .any(|it| name.contains(it))
-}
-
-/// Whether a value without a secret's name is likely one.
-fn is_long_token(value: &str) -> bool {
-    value.len() >= 32 && is_token_like(value) && !is_uuid(value)
-}
-
-/// Whether a server has likely made the value: no word, but letters with digits, or a UUID.
-pub(crate) fn is_token_like(value: &str) -> bool {
-    let is_of_token = |c: char| c.is_ascii_alphanumeric() || "-_.~+/=".contains(c);
-    value.len() >= 16
-        && value.chars().all(is_of_token)
-        && value.contains(|c: char| c.is_ascii_digit())
-        && value.contains(|c: char| c.is_ascii_alphabetic())
-        // A path, a version or a slug has short words.
-        && value.split(['-', '.', '/', '_']).any(|word| word.len() >= 8 && word.contains(|c: char| c.is_ascii_digit()))
-}
-
-/// Whether the value is a UUID with its hyphens.
-pub(crate) fn is_uuid(value: &str) -> bool {
-    let is_group = |(group, length): (&str, usize)| {
-        group.len() == length && group.chars().all(|c| c.is_ascii_hexdigit())
-    };
-    value.len() == 36
-        && value.split('-').count() == 5
-        && value.split('-').zip([8, 4, 4, 4, 12]).all(is_group)
 }

@@ -7,7 +7,7 @@ mod read;
 mod step;
 
 pub(crate) use common::{Names, cookies, is_secret_cookie, load};
-pub(crate) use conceal::{Secrets, is_credential, is_token_like, is_uuid};
+pub(crate) use conceal::{Secrets, is_credential};
 pub(crate) use read::{Content, Sent, leaves};
 
 /// Longest body, in bytes, whose values are looked at. A longer one is not in the draft.
@@ -118,7 +118,7 @@ impl Place {
             Self::WholeQuery => "the query".to_owned(),
             Self::Header(_) => format!("the header `{name}`"),
             Self::Form(..) | Self::Part(..) => format!("`{name}` of the form"),
-            Self::Json(pointer) if pointer.split('/').any(is_token_like) => {
+            Self::Json(pointer) if pointer.split('/').any(crate::secrets::is_token_like) => {
                 "a member of the body".to_owned()
             }
             Self::Json(pointer) => format!("`{pointer}` of the body"),

@@ -233,6 +233,6 @@ fn pairs(text: &str) -> Option<Vec<(String, String)>> {
 fn without_secrets(referer: &str) -> String {
     let Ok(url) = Url::parse(referer) else { return String::from("/") };
     let origin = url.origin().ascii_serialization();
-    let is_plain = !url.path().split('/').any(super::is_token_like);
+    let is_plain = !url.path().split('/').any(crate::secrets::is_token_like);
     format!("{origin}{}", if is_plain { url.path() } else { "/" })
 }

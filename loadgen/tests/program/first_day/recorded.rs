@@ -24,7 +24,7 @@ fn two_recordings_of_a_login_to_django_become_a_journey() {
     insta::assert_snapshot!(written.said().replace(&server.url, "URL"));
     let scenario = fs::read_to_string(folder.path("order.toml")).unwrap();
     insta::assert_snapshot!("the_journey", scenario.replace(port, RECORDED));
-    let user = [("PASSWORD", "secret-of-ada")];
+    let user = [("API_PASSWORD", "secret-of-ada")];
     let tried = folder.loadgen_as(&user, &["check", "--try", &server.url, "order.toml"]);
     assert_eq!(tried.code, Some(0), "{}{}", tried.stdout, tried.said());
     let words = ["--scenario=order.toml", "--url", &server.url, "--duration=3s", "--json"];
@@ -51,7 +51,7 @@ fn a_copied_command_becomes_a_step() {
     let scenario = fs::read_to_string(folder.path("scenario.toml")).unwrap();
     insta::assert_snapshot!("the_command", scenario);
     let words = ["-s=scenario.toml", "--url", &server.url, "--iterations=20"];
-    let ran = folder.loadgen_as(&[("AUTHORIZATION", "0123456789abcdef")], &words);
+    let ran = folder.loadgen_as(&[("API_AUTHORIZATION", "0123456789abcdef")], &words);
     assert_eq!(ran.code, Some(0), "{}", ran.said());
     let refused = folder.loadgen(&["init", "--curl=curl --frob http://127.0.0.1", "other"]);
     insta::assert_snapshot!("a_command_that_is_not_known", refused.said());
