@@ -76,15 +76,17 @@ fn entry(out: &mut String, entry: &Entry) {
 /// table by dotted keys.
 fn member(out: &mut String, name: &str, value: &Value) {
     let line = format!("{name} = {}", inline(value));
+    let is_long = line.chars().count() > WIDTH;
     match value {
-        Value::Array(items) if line.chars().count() > WIDTH => {
+        Value::Array(items) if is_long => {
             let _ = writeln!(out, "{name} = [");
             items.iter().for_each(|item| {
                 let _ = writeln!(out, "  {},", inline(item));
             });
             out.push_str("]\n");
         }
-        Value::Table(members) if line.chars().count() > WIDTH => {
+        // The key stands before each part: a long one would be written many times.
+        Value::Table(members) if is_long && !members.is_empty() && name.len() <= WIDTH => {
             members
                 .iter()
                 .for_each(|(part, value)| member(out, &format!("{name}.{}", key(part)), value));
@@ -185,6 +187,20 @@ mod tests {
             ..Draft::default()
         };
         insta::assert_snapshot!(crate::testing::checked(&draft));
+    }
+
+    #[test]
+    fn a_long_table_is_written_whole() {
+        let key = "k".repeat(2 * WIDTH);
+        let empty = Value::table([(key.as_str(), Value::Table(Vec::new()))]);
+        let mut out = String::new();
+        member(&mut out, "json", &empty);
+        assert_eq!(out, format!("json.{key} = {{}}\n"));
+        // A long key is written once.
+        let parts = Value::table([(key.as_str(), Value::table([("a", 1), ("b", 2)]))]);
+        let mut out = String::new();
+        member(&mut out, "json", &parts);
+        assert_eq!(out, format!("json.{key} = {{ a = 1, b = 2 }}\n"));
     }
 
     #[test]

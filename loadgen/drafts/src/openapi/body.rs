@@ -9,7 +9,7 @@ use crate::Value;
 
 /// A body, or why there is none.
 pub(super) enum Drafted {
-    /// The operation has no body, or can be sent without one.
+    /// The document describes no body.
     Nothing,
     /// Value of `body`, with comments above it.
     Body(Value, Vec<String>),

@@ -5,9 +5,9 @@ use serde_json::{Map, Value as Json};
 
 use super::document::Document;
 use super::pattern;
+use crate::Value;
 use crate::draft::escape;
-use crate::secrets::is_secret;
-use crate::{Value, secrets::Variables};
+use crate::secrets::{Variables, is_secret, looks_secret};
 
 /// Deepest value that is made: schemas may contain themselves.
 const DEEPEST: usize = 8;
@@ -16,7 +16,7 @@ const DEEPEST: usize = 8;
 const MOST_PARTS: u32 = 2_000;
 
 /// Longest text that is made for a schema that asks for a long one, in characters.
-const LONGEST: usize = 10_000;
+const LONGEST: usize = 2_000;
 
 /// Ends of names whose values are mostly unique to a record, or differ; what is generated for them, and
 /// the longest text that this gives.
@@ -50,7 +50,7 @@ impl<'a> Examples<'a> {
 
     /// Returns the example that a parameter or a media type gives itself, or one by its schema.
     pub(super) fn of(&mut self, name: &str, json: &Json) -> Option<Value> {
-        if let Some(said) = self.said(json) {
+        if let Some(said) = self.said(name, json) {
             return Some(said);
         }
         let schema = match json.get("schema") {
@@ -59,18 +59,44 @@ impl<'a> Examples<'a> {
             None => json["content"].as_object()?.values().next()?.get("schema")?,
         };
         self.left = MOST_PARTS;
-        self.value(name, schema, 0)
+        let value = self.value(name, schema, 0)?;
+        Some(self.hide(name, value))
+    }
+
+    /// Replaces what is secret in a value, by its name or by its form: also an example may be somebody's.
+    fn hide(&mut self, name: &str, value: Value) -> Value {
+        match value {
+            Value::String(text) if text.starts_with("{{ ") => Value::String(text),
+            Value::String(text) if is_secret(name) || looks_secret(&text) => {
+                Value::String(self.variables.placeholder(name, name))
+            }
+            Value::Integer(_) if is_secret(name) => {
+                Value::String(self.variables.placeholder(name, name))
+            }
+            Value::Array(items) => {
+                Value::Array(items.into_iter().map(|item| self.hide(name, item)).collect())
+            }
+            Value::Table(members) => {
+                let hidden = members.into_iter().map(|(key, value)| {
+                    let value = self.hide(&key, value);
+                    (key, value)
+                });
+                Value::Table(hidden.collect())
+            }
+            other => other,
+        }
     }
 
     /// Returns the example that the document itself gives: in `example`, `examples`, `default`, `enum` or
     /// `const`, of the object or of its schema.
-    pub(super) fn said(&self, json: &Json) -> Option<Value> {
+    pub(super) fn said(&mut self, name: &str, json: &Json) -> Option<Value> {
         let of_object = json.get("example").or_else(|| {
             let first = json["examples"].as_object()?.values().next()?;
             self.document.resolve(first).get("value")
         });
         let schema = self.document.resolve(&json["schema"]);
-        of_object.and_then(Value::of_json).or_else(|| said_by(schema))
+        let said = of_object.and_then(Value::of_json).or_else(|| said_by(schema))?;
+        Some(self.hide(name, said))
     }
 
     /// Returns a value of a schema. Strings may have placeholders.
@@ -101,8 +127,12 @@ impl<'a> Examples<'a> {
             "object" => self.object(schema, depth),
             "array" => {
                 let least = schema["minItems"].as_u64().unwrap_or(1).clamp(1, 20);
+                let before = self.left;
                 let item = self.value(name, &schema["items"], depth + 1);
-                Some(Value::Array(item.into_iter().cycle().take(least as usize).collect()))
+                let parts = (before - self.left).max(1);
+                let number = least.min(1 + u64::from(self.left / parts));
+                self.left -= parts * (number as u32 - 1);
+                Some(Value::Array(item.into_iter().cycle().take(number as usize).collect()))
             }
             "integer" | "number" => Some(number(schema)),
             "boolean" => Some(Value::Boolean(true)),
@@ -304,7 +334,10 @@ mod tests {
         ] {
             assert_eq!(of("x", schema.clone()), Some(value), "{schema}");
         }
-        assert_eq!(of("password", json!({ "type": "string" })), Some("{{ env API_PASSWORD }}".into()));
+        assert_eq!(
+            of("password", json!({ "type": "string" })),
+            Some("{{ env API_PASSWORD }}".into())
+        );
         assert_eq!(of("name", json!({ "type": "string" })), Some("{{ name }}".into()));
         assert_eq!(
             of("name", json!({ "type": "string", "maxLength": 20 })),

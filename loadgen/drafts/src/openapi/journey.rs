@@ -1,9 +1,11 @@
 //! The steps of a flow: each operation as a request, after the requests whose responses it needs.
 
 use super::body::{self, Drafted};
+use super::captures;
 use super::document::{Document, Operation, Parameter};
 use super::example::Examples;
 use super::expected::expect;
+use super::fields::Fields;
 use super::security::Proof;
 use super::sources::{self, Source};
 use super::{Options, template};
@@ -11,9 +13,6 @@ use crate::{Entry, Step, Value};
 
 /// Longest chain of operations of which each needs a response to the one before.
 const LONGEST_CHAIN: usize = 8;
-
-/// Words that placeholders have for themselves.
-const TAKEN: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
 /// Writes the steps of all flows.
 pub(super) struct Journeys<'a, 'b> {
@@ -43,12 +42,11 @@ struct Parts {
     about: Vec<String>,
     /// Whether a value is unknown, or comes from a step that is a comment itself.
     is_blocked: bool,
-    /// Whether a value of the path comes from what the same user has created.
+    /// Whether the last value of the path is of something that the same user has created.
     is_own: bool,
     /// Places of the steps that give values, with the names of these values.
     given: Vec<(usize, String)>,
-    query: Vec<(String, Value)>,
-    headers: Vec<(String, Value)>,
+    fields: Fields,
 }
 
 impl Journeys<'_, '_> {
@@ -89,12 +87,7 @@ impl Journeys<'_, '_> {
         let name = unique(operation.name(), names);
         let mut step = Step::new(name, operation.method, path);
         self.prove(number, &mut step, &mut parts);
-        if !parts.query.is_empty() {
-            step.push("query", Value::Table(parts.query));
-        }
-        if !parts.headers.is_empty() {
-            step.push("headers", Value::Table(parts.headers));
-        }
+        parts.fields.write(&mut step);
         match body::draft(self.document, operation, &mut self.examples) {
             Drafted::Nothing => {}
             Drafted::Body(value, about) => {
@@ -112,7 +105,10 @@ impl Journeys<'_, '_> {
         step.off = parts.is_blocked || !is_wanted;
         step.about = parts.about;
         if !step.off {
-            parts.given.iter().for_each(|(place, name)| require(&mut journey.steps[*place], name));
+            parts
+                .given
+                .iter()
+                .for_each(|(place, name)| captures::require(&mut journey.steps[*place], name));
         }
         journey.steps.push(step);
         journey.operations.push(number);
@@ -160,7 +156,7 @@ impl Journeys<'_, '_> {
             parameter,
             self.options.with_writes,
         )?;
-        parts.is_own |= !self.operations[source.operation].is_safe();
+        parts.is_own = !self.operations[source.operation].is_safe() && !source.is_one_of_many();
         let place = self.place(source.operation, journey, names, depth + 1)?;
         parts.is_blocked |= journey.steps[place].off;
         let known = journey.captured.iter().find(|(known, _)| {
@@ -169,8 +165,8 @@ impl Journeys<'_, '_> {
         let name = match known {
             Some((_, name)) => name.clone(),
             None => {
-                let name = capture_name(parameter, &journey.captured);
-                capture(&mut journey.steps[place], &name, &source);
+                let name = captures::name(parameter, &journey.captured);
+                captures::capture(&mut journey.steps[place], &name, &source);
                 journey.captured.push((source, name.clone()));
                 name
             }
@@ -182,10 +178,11 @@ impl Journeys<'_, '_> {
     /// Returns a value that the document itself gives for a part of the path. Without one, the step becomes a
     /// comment: an invented key would load only the server's 404.
     fn known(&mut self, operation: &Operation<'_>, name: &str, parts: &mut Parts) -> String {
+        parts.is_own = false;
         let parameter =
             operation.parameters.iter().find(|it| it.place == "path" && it.name == name);
         let said = parameter
-            .and_then(|it| self.examples.said(it.json))
+            .and_then(|it| self.examples.said(name, it.json))
             .as_ref()
             .and_then(template::segment);
         said.unwrap_or_else(|| {
@@ -201,7 +198,6 @@ impl Journeys<'_, '_> {
     /// Adds what the query, the headers and the cookies of an operation must have, and what the document has an
     /// example for.
     fn parameters(&mut self, operation: &Operation<'_>, parts: &mut Parts) {
-        let mut cookies = Vec::new();
         let mut optional = Vec::new();
         for parameter in &operation.parameters {
             if !parameter.required && !has_example(parameter) {
@@ -210,7 +206,7 @@ impl Journeys<'_, '_> {
                 }
                 continue;
             }
-            let said = self.examples.said(parameter.json);
+            let said = self.examples.said(parameter.name, parameter.json);
             let is_key = ["_id", "Id", "_uuid"].iter().any(|end| parameter.name.ends_with(end));
             if said.is_none() && is_key && parameter.place != "path" {
                 parts.is_blocked = true;
@@ -218,17 +214,23 @@ impl Journeys<'_, '_> {
             }
             let value = said.or_else(|| self.examples.of(parameter.name, parameter.json));
             let value = value.unwrap_or_else(|| Value::from("example"));
-            match (parameter.place, template::text(&value)) {
-                ("query", _) => template::pairs(parameter.name, value, &mut parts.query),
-                ("header", Some(text)) if !is_own_header(parameter.name) => {
-                    parts.headers.push((parameter.name.to_ascii_lowercase(), text.into()));
+            let can_be_sent = match (parameter.place, template::text(&value)) {
+                ("query", _) => {
+                    parts.fields.set_query(parameter.name, value);
+                    true
                 }
-                ("cookie", Some(text)) => cookies.push(format!("{}={text}", parameter.name)),
-                _ => {}
+                ("header", Some(text)) => parts.fields.set_header(parameter.name, &text),
+                ("cookie", Some(text)) => parts.fields.set_cookie(parameter.name, &text),
+                ("path", _) => true,
+                _ => false,
+            };
+            if !can_be_sent && parameter.required {
+                parts.is_blocked = true;
+                parts.about.push(format!(
+                    "Decide: how to send the {} {}.",
+                    parameter.place, parameter.name
+                ));
             }
-        }
-        if !cookies.is_empty() {
-            parts.headers.push(("cookie".to_owned(), cookies.join("; ").into()));
         }
         if !optional.is_empty() {
             parts.about.push(format!("Optional in the query: {}.", optional.join(", ")));
@@ -238,22 +240,21 @@ impl Journeys<'_, '_> {
     /// Adds the proofs that an operation asks for.
     fn prove(&self, number: usize, step: &mut Step, parts: &mut Parts) {
         for proof in &self.proofs[number] {
-            match proof {
-                Proof::Basic(auth) => step.push("auth", auth.clone()),
+            let can_be_sent = match proof {
+                Proof::Basic(auth) => {
+                    step.push("auth", auth.clone());
+                    true
+                }
                 Proof::Query(name, value) => {
-                    parts.query.push((name.clone(), value.as_str().into()))
+                    parts.fields.set_query(name, value.as_str().into());
+                    true
                 }
-                Proof::Header(name, value) => {
-                    parts.headers.retain(|(known, _)| known != name);
-                    parts.headers.push((name.clone(), value.as_str().into()));
-                }
-                Proof::Cookie(name, value) => {
-                    let pair = format!("{name}={value}");
-                    match parts.headers.iter_mut().find(|(known, _)| known == "cookie") {
-                        Some((_, Value::String(cookies))) => *cookies += &format!("; {pair}"),
-                        _ => parts.headers.push(("cookie".to_owned(), pair.into())),
-                    }
-                }
+                Proof::Header(name, value) => parts.fields.set_proof(name, value),
+                Proof::Cookie(name, value) => parts.fields.set_cookie(name, value),
+            };
+            if !can_be_sent {
+                parts.is_blocked = true;
+                parts.about.push("Decide: how the request proves who sends it.".to_owned());
             }
         }
     }
@@ -284,58 +285,6 @@ fn has_example(parameter: &Parameter<'_>) -> bool {
     let has =
         |json: &serde_json::Value| json.get("example").is_some() || json.get("examples").is_some();
     has(parameter.json) || has(&parameter.json["schema"])
-}
-
-/// Whether a header is not the operation's to set (OpenAPI 3.1.1, 4.8.12.2).
-fn is_own_header(name: &str) -> bool {
-    ["accept", "content-type", "authorization", "content-length", "transfer-encoding"]
-        .iter()
-        .any(|own| name.eq_ignore_ascii_case(own))
-}
-
-/// Adds a capture to a step. A response may lack its value until a step needs it: see [`require`].
-fn capture(step: &mut Step, name: &str, source: &Source) {
-    let mut keys = vec![("json", Value::from(source.pointer.as_str()))];
-    if source.pointer.contains("/*") {
-        keys.push(("match", "random".into()));
-    }
-    keys.push(("optional", true.into()));
-    let capture = (name.to_owned(), Value::table(keys));
-    match step.entries.iter_mut().find(|entry| entry.key == "capture") {
-        Some(Entry { value: Value::Table(captures), about, .. }) => {
-            captures.push(capture);
-            about.push(source.why.clone());
-        }
-        _ => step.entries.push(Entry {
-            key: "capture".to_owned(),
-            value: Value::Table(vec![capture]),
-            about: vec![source.why.clone()],
-        }),
-    }
-}
-
-/// Makes a capture one that each response must have, because a step that is sent needs it.
-fn require(step: &mut Step, name: &str) {
-    for entry in step.entries.iter_mut().filter(|entry| entry.key == "capture") {
-        let Value::Table(captures) = &mut entry.value else { continue };
-        for (_, capture) in captures.iter_mut().filter(|(known, _)| known == name) {
-            let Value::Table(keys) = capture else { continue };
-            keys.retain(|(key, _)| key != "optional");
-        }
-    }
-}
-
-/// Returns a name for a captured value that no other value of the flow and no placeholder has.
-fn capture_name(parameter: &str, captured: &[(Source, String)]) -> String {
-    let plain: String = parameter
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
-        .collect();
-    let is_taken =
-        |name: &str| TAKEN.contains(&name) || captured.iter().any(|(_, known)| known == name);
-    let numbered = (2..).map(|n| format!("{plain}_{n}"));
-    let mut names = std::iter::once(plain.clone()).chain(numbered);
-    names.find(|name| !is_taken(name)).unwrap_or(plain)
 }
 
 /// Returns a name that no step has, and adds it to the names.

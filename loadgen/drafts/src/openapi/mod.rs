@@ -5,9 +5,11 @@
 //! data, and what needs a value that nothing in the document gives, is written as a comment.
 
 mod body;
+mod captures;
 mod document;
 mod example;
 mod expected;
+mod fields;
 mod journey;
 mod pattern;
 mod security;
@@ -29,10 +31,18 @@ pub struct Options {
     pub with_writes: bool,
 }
 
+/// Most operations of a draft.
+const MOST: usize = 2_000;
+
 /// Drafts a scenario from a document in JSON or YAML.
+///
+/// # Errors
+/// If the text is no document of OpenAPI 3, or none of its operations can be sent without a decision.
 pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
     let document = Document::read(document)?;
-    let operations = document.operations();
+    let mut operations = document.operations();
+    let described = operations.len();
+    operations.truncate(MOST);
     if operations.is_empty() {
         let help =
             "the document must have `paths` with at least one operation that is not deprecated";
@@ -81,6 +91,9 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
     }
     let in_flows = flows.iter().filter(|it| it.steps.iter().any(|step| !step.off)).count();
     let mut all_notes = vec![notes(all, sent, in_flows)];
+    if described > MOST {
+        all_notes.push(format!("only the first {MOST} of {described} operations are in the draft"));
+    }
     let foreign = document.foreign_references();
     if foreign > 0 {
         all_notes.push(format!(
@@ -99,7 +112,7 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
     })
 }
 
-/// Returns the operations by their groups, in the order of the document. What deletes comes last, the deepest
+/// Returns the operations by their groups, in the order of their paths. What deletes comes last, the deepest
 /// path first: the steps before still need what it deletes.
 fn groups(
     operations: &[Operation<'_>],

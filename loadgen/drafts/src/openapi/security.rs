@@ -133,21 +133,14 @@ impl<'a> Security<'a> {
         examples: &mut Examples<'_>,
         prefix: &str,
     ) -> (u8, Proof) {
-        const WORDS: [&str; 8] =
-            ["login", "log-in", "signin", "sign-in", "token", "auth", "session", "jwt"];
         const TOKENS: [&str; 6] =
             ["access_token", "accessToken", "token", "access", "jwt", "id_token"];
-        let found = operations
-            .iter()
-            .filter(|it| it.method == "post" && !it.path.contains('{'))
-            .find_map(|it| {
-                let last = it.path.trim_end_matches('/').rsplit('/').next()?.to_lowercase();
-                let is_login =
-                    WORDS.iter().any(|word| last.contains(word)) && !last.contains("refresh");
-                let properties = self.document.answer(it)["properties"].as_object()?;
-                let token = TOKENS.iter().find(|token| properties.contains_key(**token))?;
-                is_login.then_some((it, *token))
-            });
+        let found = operations.iter().find_map(|it| {
+            let properties = self.document.answer(it)["properties"].as_object()?;
+            let token = TOKENS.iter().find(|token| properties.contains_key(**token))?;
+            let needs_itself = self.document.security(it).iter().flatten().any(|it| *it == name);
+            (is_login(it) && !needs_itself).then_some((it, *token))
+        });
         let Some((operation, token)) = found else { return token_of_environment(examples) };
         let Some(body) = login_body(self.document, operation, examples) else {
             return token_of_environment(examples);
@@ -182,7 +175,33 @@ impl<'a> Security<'a> {
     }
 }
 
-/// Returns the body of a login: names of users and secrets come from the environment.
+/// Whether an operation looks like a login by its path.
+fn is_login(operation: &Operation<'_>) -> bool {
+    const WORDS: [&str; 11] = [
+        "login",
+        "signin",
+        "token",
+        "tokens",
+        "accesstoken",
+        "jwt",
+        "auth",
+        "authenticate",
+        "authorize",
+        "session",
+        "sessions",
+    ];
+    const AFTER: [&str; 3] = ["create", "obtain", "new"];
+    let plain = |part: &str| part.to_lowercase().replace(['-', '_'], "");
+    let mut parts = operation.path.split('/').filter(|part| !part.is_empty()).rev().map(plain);
+    let is_word = |part: Option<String>| part.is_some_and(|it| WORDS.contains(&it.as_str()));
+    let last = parts.next();
+    let is_after = last.as_deref().is_some_and(|it| AFTER.contains(&it));
+    operation.method == "post"
+        && !operation.path.contains('{')
+        && (is_word(last) || (is_after && is_word(parts.next())))
+}
+
+/// Returns the body of a login, which has a password: names of users and secrets come from the environment.
 fn login_body(
     document: &Document,
     operation: &Operation<'_>,
@@ -196,6 +215,13 @@ fn login_body(
     else {
         return None;
     };
+    let is_password = |name: &str| {
+        let name = name.to_lowercase();
+        ["passw", "pwd", "passphrase"].iter().any(|part| name.contains(part)) || name == "pass"
+    };
+    if !members.iter().any(|(name, _)| is_password(name)) {
+        return None;
+    }
     let members = members.into_iter().map(|(name, value)| {
         let lower = name.to_lowercase();
         let value = match () {

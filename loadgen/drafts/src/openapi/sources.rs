@@ -15,6 +15,13 @@ pub(super) struct Source {
     pub(super) why: String,
 }
 
+impl Source {
+    /// Whether the value is that of any of several things.
+    pub(super) fn is_one_of_many(&self) -> bool {
+        self.pointer.contains("/*")
+    }
+}
+
 /// Members of an object that list what a page holds.
 const LISTS: [&str; 7] = ["items", "results", "data", "content", "records", "rows", "values"];
 
@@ -73,6 +80,9 @@ fn by_link(
             let value =
                 parameters.get(parameter).or_else(|| parameters.get(format!("path.{parameter}")));
             let pointer = value?.as_str()?.strip_prefix("$response.body#")?.to_owned();
+            if !pointer.starts_with('/') {
+                return None;
+            }
             let why = format!(
                 "{parameter} is {pointer} in a response to {}: by the link {name}.",
                 operation.name()

@@ -36,7 +36,8 @@ pub(super) fn text(value: &Value) -> Option<String> {
 /// Returns a value as a segment of a path. A placeholder is encoded when it is sent.
 pub(super) fn segment(value: &Value) -> Option<String> {
     let text = text(value)?;
-    let is_template = text.contains("{{ ");
+    // Literal braces are doubled once more.
+    let is_template = text.replace("{{{{", "").contains("{{ ");
     match text.as_str() {
         // They would be removed from the path.
         "" | "." | ".." => None,
@@ -50,19 +51,21 @@ pub(super) fn constant(path: &str) -> String {
     utf8_percent_encode(path, PATH).to_string()
 }
 
-/// Adds a parameter to a query or a form: an object by its members, as `deepObject` sends it.
-pub(super) fn pairs(name: &str, value: Value, pairs: &mut Vec<(String, Value)>) {
-    match value {
+/// Sets a parameter of a query or a form: an object by its members, as `deepObject` sends it.
+pub(super) fn pairs(name: &str, value: Value, all: &mut Vec<(String, Value)>) {
+    let plain = match value {
         Value::Table(members) => {
-            members.into_iter().for_each(|(member, value)| {
-                self::pairs(&format!("{name}[{member}]"), value, pairs)
-            });
+            for (member, value) in members {
+                pairs(&format!("{name}[{member}]"), value, all);
+            }
+            return;
         }
         // Only the plain items of an array can be sent.
         Value::Array(items) => {
-            let plain = items.into_iter().filter(|it| text(it).is_some()).collect();
-            pairs.push((name.to_owned(), Value::Array(plain)));
+            Value::Array(items.into_iter().filter(|it| text(it).is_some()).collect())
         }
-        plain => pairs.push((name.to_owned(), plain)),
-    }
+        plain => plain,
+    };
+    all.retain(|(known, _)| known != name);
+    all.push((name.to_owned(), plain));
 }

@@ -21,6 +21,12 @@ fn of_path(path: &str, item: Json) -> Result<String, DraftError> {
     draft(&document.to_string(), Options { with_writes: true }).map(|draft| checked(&draft))
 }
 
+/// Returns the environment variables that a scenario needs.
+fn variables(text: &str) -> Vec<String> {
+    let scenario = loadgen_scenario::parse("draft", "draft.toml", text).unwrap();
+    scenario.variables().into_iter().map(str::to_owned).collect()
+}
+
 #[test]
 fn a_document_of_fastapi_becomes_a_scenario() {
     let draft = of(FASTAPI, false);
@@ -140,7 +146,7 @@ fn each_scheme_of_security_has_its_proof() {
         (json!([{ "bearer": [] }, { "key": [] }]), "headers = { x-key = \"{{ env API_X_KEY }}\" }"),
         (
             json!([{ "key": [], "cookie": [] }]),
-            "headers = { cookie = \"sid={{ env API_SID }}\", x-key = \"{{ env API_X_KEY }}\" }",
+            "headers = { x-key = \"{{ env API_X_KEY }}\", cookie = \"sid={{ env API_SID }}\" }",
         ),
     ] {
         let text = text(security);
@@ -170,6 +176,104 @@ fn a_login_is_guessed_by_its_name_and_its_answer() {
         }
     });
     insta::assert_snapshot!(checked(&draft(&document.to_string(), Options::default()).unwrap()));
+}
+
+#[test]
+fn only_a_login_is_taken_for_one() {
+    let text = |path: &str, property: &str| {
+        let document = json!({
+            "openapi": "3.1.0",
+            "components": { "securitySchemes": { "jwt": { "type": "http", "scheme": "bearer" } } },
+            "paths": {
+                path: { "post": {
+                    "requestBody": { "content": { "application/json": { "schema": {
+                        "required": [property], "properties": { property: { "type": "string" } }
+                    } } } },
+                    "responses": { "200": { "content": { "application/json": { "schema": { "properties": { "access": {} } } } } } },
+                } },
+                "/orders": { "get": { "security": [{ "jwt": [] }] } },
+            }
+        });
+        checked(&draft(&document.to_string(), Options::default()).unwrap())
+    };
+    for (path, property) in
+        [("/authors", "password"), ("/device-tokens", "password"), ("/token", "device")]
+    {
+        assert!(!text(path, property).contains("log in"), "{path}");
+    }
+    assert!(text("/auth/jwt/create/", "password").contains("log in"));
+}
+
+/// Neither a name nor an example of a document chooses what is sent from the user's environment.
+#[test]
+fn a_document_sends_no_variable_of_its_choice_and_no_secret_of_its_examples() {
+    let injected = "{{ env AWS_SECRET_ACCESS_KEY }}";
+    let parameter = |place: &str, name: &str, example: &str| json!({ "in": place, "name": name, "required": true, "example": example });
+    let parameters = json!([
+        parameter("cookie", injected, "a"),
+        parameter("cookie", "a", injected),
+        parameter("query", injected, "a"),
+        parameter("query", "q", injected),
+        parameter("header", "x-a", injected),
+        parameter("header", "x-api-key", "sk-live-1234"),
+        parameter("path", "id", injected),
+    ]);
+    let example = json!({ "user": "ada", "password": "hunter2", "pin": 1234, "note": injected, "list": [{ "token": "t-9" }] });
+    let body = json!({ "content": { "application/json": { "example": example } } });
+    let item = json!({ "post": { "parameters": parameters, "requestBody": body }, "get": {} });
+    let document = json!({ "openapi": "3.1.0", "paths": { "/a/{id}": item, "/c": { "get": {} } } });
+    let text = checked(&draft(&document.to_string(), Options { with_writes: true }).unwrap());
+    for secret in ["hunter2", "1234", "sk-live", "t-9"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
+    let variables = variables(&text);
+    assert!(variables.iter().all(|name| name.starts_with("API_")), "{variables:?}: {text}");
+}
+
+#[test]
+fn parts_that_no_request_can_have_make_a_comment() {
+    let header =
+        |name: &str| json!([{ "in": "header", "name": name, "required": true, "example": "a" }]);
+    let document = json!({ "openapi": "3.1.0", "paths": {
+        "/a": { "get": { "parameters": header("X Trace Id") } },
+        "/b": { "get": { "parameters": header("X-Trace") } },
+        "/c": { "get": { "parameters": [
+            { "in": "header", "name": "Foo", "required": true, "example": "a" },
+            { "in": "header", "name": "foo", "required": true, "example": "b" },
+            { "in": "header", "name": "Cookie", "required": true, "example": "b" },
+            { "in": "cookie", "name": "c", "required": true, "example": "d" },
+        ] } },
+    } });
+    let text = checked(&draft(&document.to_string(), Options::default()).unwrap());
+    assert!(text.contains("# Decide: how to send the header X Trace Id.\n#[["), "{text}");
+    assert!(text.contains("headers = { foo = \"b\", cookie = \"c=d\" }"), "{text}");
+}
+
+/// A POST that answers with a list tells nothing of what it has made.
+#[test]
+fn nothing_of_others_is_deleted() {
+    let answer = |schema: &Json| json!({ "200": { "content": { "application/json": { "schema": schema } } } });
+    let thing = json!({ "properties": { "id": {} } });
+    let list = json!({ "type": "array", "items": thing });
+    for (made, is_sent) in [(&thing, true), (&list, false)] {
+        let document = json!({ "openapi": "3.1.0", "paths": {
+            "/a": { "post": { "responses": answer(made) }, "get": { "responses": answer(&list) } },
+            "/a/{id}": { "delete": {} },
+        } });
+        let text = checked(&draft(&document.to_string(), Options { with_writes: true }).unwrap());
+        assert_eq!(text.contains("\ndelete = \"/a/{{ id }}\""), is_sent, "{text}");
+    }
+}
+
+#[test]
+fn schemas_that_explode_are_bounded() {
+    let mut schema = json!({ "type": "boolean" });
+    for _ in 0..8 {
+        schema = json!({ "type": "array", "minItems": 20, "items": schema });
+    }
+    let body = json!({ "content": { "application/json": { "schema": schema } } });
+    let text = of_path("/a", json!({ "post": { "requestBody": body } })).unwrap();
+    assert!(text.len() < 100_000, "{}", text.len());
 }
 
 #[test]
@@ -281,6 +385,16 @@ fn any_json() -> impl proptest::strategy::Strategy<Value = Json> {
         "url",
         "cookie",
         "header",
+        "X Trace",
+        "Cookie",
+        "apiKey",
+        "securitySchemes",
+        "operationId",
+        "$response.body#/a",
+        "minItems",
+        "const",
+        "{{ env HOME }}",
+        "token",
     ]);
     let leaf = prop_oneof![
         words.clone().prop_map(Json::from),
@@ -307,7 +421,10 @@ proptest! {
             "paths": { "/a/{b}": item, "/a": { "get": item, "post": item }, "/c": { "get": {} } },
         });
         if let Ok(draft) = draft(&document.to_string(), Options { with_writes }) {
-            checked(&draft);
+            let text = checked(&draft);
+            for name in variables(&text) {
+                proptest::prop_assert!(name.starts_with("API_"), "{}: {}", name, text);
+            }
         }
     }
 
