@@ -79,7 +79,7 @@ async fn an_access_log_becomes_a_scenario_with_its_values() {
     let written = project.run(&["init", "--access-log=access.log", "--speed=50", "-d", "2s"]);
     insta::assert_snapshot!("an_access_log_is_drafted", written.said());
     let scenario = fs::read_to_string(project.path("scenario.toml")).unwrap();
-    let rows = fs::read_to_string(project.path("products.csv")).unwrap();
+    let rows = fs::read_to_string(project.path("scenario-products.csv")).unwrap();
     for secret in ["secret-", "ada", "10.0.0.7", "Mozilla"] {
         assert!(!scenario.contains(secret) && !rows.contains(secret), "{secret}: {scenario}");
     }

@@ -16,6 +16,7 @@ mod security;
 mod sources;
 mod template;
 
+use loadgen_text::counted;
 use url::Url;
 
 use self::document::{Document, Operation};
@@ -173,8 +174,7 @@ fn notes(all: usize, sent: usize, flows: usize) -> String {
         0 => String::new(),
         rest => format!("; {rest} more as comments, with what to decide"),
     };
-    let steps = if sent == 1 { "step" } else { "steps" };
-    format!("{sent} {steps}{in_flows}{comments}")
+    format!("{}{in_flows}{comments}", counted(sent as u64, "step"))
 }
 
 #[cfg(test)]

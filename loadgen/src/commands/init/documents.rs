@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use reqwest::Client;
+use reqwest::{Client, StatusCode};
 use url::Url;
 
 use crate::failure::{Exit, Failure};
@@ -47,26 +47,48 @@ pub(super) fn read(place: &str) -> Result<Document, Failure> {
             read_text(LARGEST, Path::new(place)).map_err(|why| unread(place, &why.to_string()))?;
         return Ok(Document { text, place: place.to_owned(), server: None });
     }
-    let url = Url::parse(place).map_err(|error| unread(place, &error.to_string()))?;
+    let url = Url::parse(place).map_err(|error| unread("at this URL", &error.to_string()))?;
+    if !url.username().is_empty() || url.password().is_some() {
+        let message = "the URL of the OpenAPI document has a user name or a password".to_owned();
+        let help = "save the document, such as with curl, and name the file";
+        return Err(Failure::message(Exit::Usage, "bad_url", message, help));
+    }
     on_all_cpus()?.block_on(published(&url))
+}
+
+/// Returns a URL as messages show it: a query may have a key.
+fn shown(url: &Url) -> String {
+    let mut url = url.clone();
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string()
+}
+
+/// Why there is no text at a URL.
+enum Missing {
+    /// The server answered with this status.
+    Status(StatusCode),
+    /// There was no whole response: why.
+    Response(String),
 }
 
 async fn published(url: &Url) -> Result<Document, Failure> {
     let client = Client::builder().no_proxy().timeout(LIMIT).build();
-    let client = client.map_err(|error| unread(url.as_str(), &error.to_string()))?;
+    let client = client.map_err(|error| unread(&shown(url), &error.to_string()))?;
     let found = |url: &Url, text| Document {
         text,
-        place: url.to_string(),
+        place: shown(url),
         server: Some(url.origin().ascii_serialization()),
     };
     let is_server = matches!(url.path(), "" | "/");
-    let asked = get(&client, url).await;
-    match asked {
+    match get(&client, url).await {
         Ok(text) if is_document(&text) => return Ok(found(url, text)),
-        Err(why) if !is_server => return Err(unread(url.as_str(), &why)),
-        // Without a connection, no other path would answer.
-        Err(why) if !why.starts_with("status") => return Err(unread(url.as_str(), &why)),
-        Ok(_) | Err(_) => {}
+        // Without a response, no other path would have one.
+        Err(Missing::Response(why)) => return Err(unread(&shown(url), &why)),
+        Err(Missing::Status(status)) if !is_server => {
+            return Err(unread(&shown(url), &format!("status {status}")));
+        }
+        Ok(_) | Err(Missing::Status(_)) => {}
     }
     for path in USUAL {
         let Ok(usual) = url.join(path) else { continue };
@@ -76,32 +98,32 @@ async fn published(url: &Url) -> Result<Document, Failure> {
             return Ok(found(&usual, text));
         }
     }
-    let why = "no OpenAPI document there, nor where frameworks publish theirs";
-    Err(unread(url.as_str(), why))
+    Err(unread(&shown(url), "no OpenAPI document there, nor where frameworks publish theirs"))
 }
 
-/// Whether a text may be a document: it is no page, and says `openapi` or `swagger` near its beginning or
-/// its end, where documents have it.
+/// Whether a text may be a document: it is no page, and says `openapi` or `swagger` somewhere.
 fn is_document(text: &str) -> bool {
     !text.trim_start().starts_with('<') && (text.contains("openapi") || text.contains("swagger"))
 }
 
-async fn get(client: &Client, url: &Url) -> Result<String, String> {
+async fn get(client: &Client, url: &Url) -> Result<String, Missing> {
     let accepted =
         "application/json, application/vnd.oai.openapi+json, application/yaml;q=0.9, */*;q=0.5";
+    let failed = |error: reqwest::Error| Missing::Response(causes(&error));
     let request = client.get(url.clone()).header("accept", accepted);
-    let mut response = request.send().await.map_err(|error| causes(&error))?;
+    let mut response = request.send().await.map_err(failed)?;
     if !response.status().is_success() {
-        return Err(format!("status {}", response.status()));
+        return Err(Missing::Status(response.status()));
     }
     let mut body = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| causes(&error))? {
+    while let Some(chunk) = response.chunk().await.map_err(failed)? {
         body.extend_from_slice(&chunk);
         if body.len() as u64 > LARGEST {
-            return Err(format!("more than {} MiB", LARGEST >> 20));
+            return Err(Missing::Response(format!("more than {} MiB", LARGEST >> 20)));
         }
     }
-    String::from_utf8(body).map_err(|_| "the document is not UTF-8".to_owned())
+    let text = String::from_utf8(body);
+    text.map_err(|_| Missing::Response("the document is not UTF-8".to_owned()))
 }
 
 /// Returns the innermost cause of an error, which says what happened.

@@ -34,17 +34,17 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         return targets::run(args.force, !args.no_try);
     }
     let path = scenario_path(&args.path)?;
-    if path.exists() && !args.force {
-        return Err(unwritten(&path, &io::ErrorKind::AlreadyExists.into()));
-    }
+    refuse_existing(&path, args.force)?;
     let draft = sources::draft(args, &path)?;
     let text = draft.as_ref().map_or_else(|| SCENARIO.to_owned(), Draft::text);
     let draft = draft.unwrap_or_default();
-    for file in &draft.rows {
-        let path = path.with_file_name(&file.file_name);
-        write(&path, &file.csv(), args.force).map_err(|error| unwritten(&path, &error))?;
+    let rows: Vec<(PathBuf, String)> =
+        draft.rows.iter().map(|it| (path.with_file_name(&it.file_name), it.csv())).collect();
+    // Before any of them is written.
+    rows.iter().try_for_each(|(path, _)| refuse_existing(path, args.force))?;
+    for (path, text) in rows.iter().chain([&(path.clone(), text)]) {
+        write(path, text, args.force).map_err(|error| unwritten(path, &error))?;
     }
-    write(&path, &text, args.force).map_err(|error| unwritten(&path, &error))?;
     let beside = path.with_file_name(SCHEMA);
     fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
     let (scenario, schema) = (path.display(), beside.display());
@@ -84,6 +84,13 @@ fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
         Some(_) => wrong("does not end in .toml"),
         None if asked.file_name().is_none() => wrong("names no file"),
         None => Ok(asked.with_extension("toml")),
+    }
+}
+
+fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
+    match path.exists() && !force {
+        true => Err(unwritten(path, &io::ErrorKind::AlreadyExists.into())),
+        false => Ok(()),
     }
 }
 

@@ -31,10 +31,16 @@ pub(super) fn draft(args: &InitArgs, path: &Path) -> Result<Option<Draft>, Failu
     } else {
         return Ok(None);
     };
+    // A source must not choose a name that the user may have given to a file of their own.
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    draft.rows.iter_mut().for_each(|file| file.file_name = format!("{stem}-{}", file.file_name));
     let variables = variables(&draft, path)?;
-    if !variables.is_empty() {
-        let which = if variables.len() == 1 { "variable" } else { "variables" };
-        draft.notes.push(format!("set the environment {which} {}", variables.join(", ")));
+    match variables.as_slice() {
+        [] => {}
+        [only] => draft.notes.push(format!("set the environment variable {only}")),
+        several => {
+            draft.notes.push(format!("set the environment variables {}", several.join(", ")));
+        }
     }
     Ok(Some(draft))
 }
