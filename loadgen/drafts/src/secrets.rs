@@ -48,7 +48,7 @@ fn variable(hint: &str) -> String {
 }
 
 /// Parts of names, without separators and in lower case, whose values are secret.
-pub(crate) const PARTS: [&str; 16] = [
+pub(crate) const PARTS: [&str; 23] = [
     "password",
     "passwd",
     "passphrase",
@@ -58,6 +58,7 @@ pub(crate) const PARTS: [&str; 16] = [
     "accesskey",
     "authkey",
     "privatekey",
+    "subscriptionkey",
     "authorization",
     "credential",
     "session",
@@ -65,11 +66,19 @@ pub(crate) const PARTS: [&str; 16] = [
     "cookie",
     "signature",
     "cardnumber",
+    "creditcard",
+    "assertion",
+    "samlresponse",
+    "securityanswer",
+    "captcha",
+    "csrf",
 ];
 
 /// Whole names, likewise.
-pub(crate) const WHOLE: [&str; 10] =
-    ["pwd", "pass", "auth", "otp", "pin", "cvv", "cvc", "jwt", "sid", "sig"];
+pub(crate) const WHOLE: [&str; 15] = [
+    "pwd", "pw", "pass", "auth", "otp", "pin", "cvv", "cvc", "jwt", "sid", "sig", "tok", "ticket",
+    "ssn", "iban",
+];
 
 /// Whether a header, a cookie, a field of a form or a member of JSON has a secret by its name.
 pub(crate) fn is_secret(name: &str) -> bool {
@@ -80,8 +89,12 @@ pub(crate) fn is_secret(name: &str) -> bool {
 
 /// Whether a value is likely a secret by its form: a JSON Web Token, or a long random text.
 pub(crate) fn looks_secret(value: &str) -> bool {
+    // Keys of well-known services begin so.
+    const KEYS: [&str; 10] =
+        ["sk_", "pk_", "rk_", "sk-", "ghp_", "gho_", "github_pat_", "glpat-", "xox", "AKIA"];
+    let is_key = value.len() >= 12 && KEYS.iter().any(|key| value.starts_with(key));
     // The beginning of a JSON Web Token: `{"` in base64.
-    (value.starts_with("eyJ") && value.contains('.')) || is_long_token(value)
+    is_key || (value.starts_with("eyJ") && value.contains('.')) || is_long_token(value)
 }
 
 /// Whether a value without a secret's name is likely one.

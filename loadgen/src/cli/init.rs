@@ -26,7 +26,7 @@ pub struct InitArgs {
     #[arg(long, value_name = "URL|FILE", conflicts_with = "targets")]
     pub openapi: Option<String>,
     /// Send the operations that may change data, too, instead of leaving them as comments.
-    #[arg(long, requires = "openapi")]
+    #[arg(long, requires = "openapi", conflicts_with_all = ["targets", "har", "curl", "access_log"])]
     pub with_writes: bool,
     /// Write the journey that a browser has recorded (HAR). Given twice, with recordings of the same journey,
     /// what differs between them is taken from the responses, such as tokens and IDs.
@@ -41,11 +41,11 @@ pub struct InitArgs {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi", "har", "curl"])]
     pub access_log: Option<PathBuf>,
     /// Rate of the load, in rates of the access log.
-    #[arg(long, value_name = "FACTOR", requires = "access_log", default_value_t = 1.0)]
+    #[arg(long, value_name = "FACTOR", requires = "access_log", default_value_t = 1.0, conflicts_with_all = ["targets", "openapi", "har", "curl"])]
     pub speed: f64,
     /// Time in which the load runs through the whole access log: without it, the time of the log, but at most
     /// ten minutes.
-    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, requires = "access_log")]
+    #[arg(short, long, value_name = "TIME", value_parser = parse_duration, requires = "access_log", conflicts_with_all = ["targets", "openapi", "har", "curl"])]
     pub duration: Option<Duration>,
     /// Overwrite an existing file. The schema is always overwritten.
     #[arg(long)]

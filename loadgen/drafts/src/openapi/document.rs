@@ -55,7 +55,9 @@ impl Document {
         } else if text.trim_start().starts_with('<') {
             return Err(wrong("this is HTML or XML, not the document of an API".to_owned()));
         } else {
-            serde_saphyr::from_str(text)
+            // Names such as `y`, `on` and `NO` are texts, as in YAML 1.2.
+            let options = serde_saphyr::options! { strict_booleans: true };
+            serde_saphyr::from_str_with_options(text, options)
                 .map_err(|error| wrong(format!("no valid YAML: {error}")))?
         };
         let version = match &root["openapi"] {

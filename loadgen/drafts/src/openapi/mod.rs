@@ -23,7 +23,7 @@ use self::document::{Document, Operation};
 use self::example::Examples;
 use self::journey::Journeys;
 use self::security::{Proof, Security};
-use crate::{Draft, DraftError, Entry, Flow};
+use crate::{Draft, DraftError, Entry, Flow, Step};
 
 /// What a draft from the description of an API has.
 #[derive(Debug, Clone, Copy, Default)]
@@ -82,14 +82,21 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
     let steps = || flows.iter().flat_map(|flow| &flow.steps);
     let (all, sent) = (steps().count(), steps().filter(|step| !step.off).count());
     if sent == 0 {
-        let help = "keep the steps that may change data with --with-writes, and give an example in the document \
-                    for each value that no response has";
+        let help = if options.with_writes {
+            "give an example in the document for each value that no response has"
+        } else {
+            "keep the steps that may change data with --with-writes, and give an example in the document for \
+             each value that no response has"
+        };
         let message = format!(
-            "none of the {all} operations can be sent as it is: they may change data, or need \
-                               a value that the document does not give"
+            "none of the {all} operations can be sent as it is: they may change data, or need a value that \
+             the document does not give"
         );
         return Err(DraftError::new(message, help));
     }
+    let is_safe = |step: &&Step| ["get", "head", "options"].iter().any(|it| step.get(it).is_some());
+    let writes =
+        options.with_writes.then(|| sent - steps().filter(|it| !it.off).filter(is_safe).count());
     let in_flows = flows.iter().filter(|it| it.steps.iter().any(|step| !step.off)).count();
     let mut all_notes = vec![notes(all, sent, in_flows)];
     if described > MOST {
@@ -103,7 +110,7 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
         ));
     }
     Ok(Draft {
-        about: about(document.title(), options, flows.len()),
+        about: about(document.title(), writes, flows.len()),
         description: format!("Requests of {}", document.title()),
         load: vec![Entry::new("users", 10), Entry::new("duration", "30s")],
         notes: all_notes,
@@ -144,19 +151,19 @@ fn prefix(document: &Document) -> String {
     url.map(|url| url.path().trim_end_matches('/').to_owned()).unwrap_or_default()
 }
 
-fn about(title: &str, options: Options, flows: usize) -> Vec<String> {
+/// Returns the comments at the top. `writes` is the number of steps that write, if these are sent.
+fn about(title: &str, writes: Option<usize>, flows: usize) -> Vec<String> {
     let mut about = vec![format!("Written from the OpenAPI document of {title}.")];
-    if options.with_writes {
-        about.push(
-            "Some steps change data: send them to a server that may be filled and emptied."
+    match writes {
+        Some(0) => {}
+        Some(_) => about.push(
+            "Some steps change data: send them to a server that may be filled and emptied.".to_owned(),
+        ),
+        None => about.push(
+            "Steps that may change data are comments: remove the # before each of their lines to send them, \
+             or write the file with --with-writes."
                 .to_owned(),
-        );
-    } else {
-        about.push(
-            "Steps that may change data are comments: remove the # before each of their lines to send them, or \
-             write the file with --with-writes."
-                .to_owned(),
-        );
+        ),
     }
     if flows > 1 {
         about.push(

@@ -98,6 +98,17 @@ fn a_link_says_where_a_value_comes_from() {
     );
 }
 
+/// YAML 1.1 would read these names as `true` and `false`.
+#[test]
+fn names_in_yaml_stay_names() {
+    let text = "openapi: 3.0.3\npaths:\n  /a:\n    post:\n      requestBody: { content: { application/json: { schema:\n        { type: object, required: [x, y, on, country], properties:\n          { x: { const: 1 }, y: { const: 2 }, on: { const: 3 }, country: { enum: [NO, SE] } } } } } }\n";
+    let text = checked(&draft(text, Options { with_writes: true }).unwrap());
+    assert!(
+        text.contains("body = { json = { country = \"NO\", on = 3, x = 1, y = 2 } }"),
+        "{text}"
+    );
+}
+
 #[test]
 fn references_to_other_files_are_counted() {
     let document = json!({ "openapi": "3.0.3", "paths": {

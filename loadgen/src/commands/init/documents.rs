@@ -140,6 +140,7 @@ fn causes(error: &reqwest::Error) -> String {
 
 fn unread(place: &str, why: &str) -> Failure {
     let message = format!("cannot read the OpenAPI document {place}: {why}");
-    let help = "name the document's URL, such as http://127.0.0.1:8000/openapi.json, or a file";
+    let help = "name the document's URL, such as http://127.0.0.1:8000/openapi.json, or save the document, such as \
+                with curl, and name the file";
     Failure::message(Exit::Usage, "bad_source", message, help)
 }

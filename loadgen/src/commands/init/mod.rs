@@ -11,15 +11,18 @@ mod documents;
 mod sources;
 mod targets;
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, OpenOptions, Permissions};
 use std::io::{self, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
 
 use super::schema;
 use crate::cli::InitArgs;
 use crate::drafts::Draft;
 use crate::failure::{Exit, Failure};
-use crate::text::say;
+use crate::text::{say, wrap};
 
 /// File name of the JSON Schema, as in the first line
 /// of [`SCENARIO`] and of each file in `scenarios/`.
@@ -42,21 +45,27 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
         draft.rows.iter().map(|it| (path.with_file_name(&it.file_name), it.csv())).collect();
     // Before any of them is written.
     rows.iter().try_for_each(|(path, _)| refuse_existing(path, args.force))?;
-    for (path, text) in rows.iter().chain([&(path.clone(), text)]) {
-        write(path, text, args.force).map_err(|error| unwritten(path, &error))?;
-    }
     let beside = path.with_file_name(SCHEMA);
-    fs::write(&beside, schema::text()).map_err(|error| unwritten(&beside, &error))?;
+    let scenario = (path.clone(), text);
+    let schema = (beside.clone(), schema::text());
+    // Whole files, or none: a full disk costs no earlier file.
+    let written = rows.iter().chain([&scenario, &schema]).map(|(path, text)| {
+        temporary(path, text).map(|file| (file, path)).map_err(|error| unwritten(path, &error))
+    });
+    for (file, path) in written.collect::<Result<Vec<_>, _>>()? {
+        file.persist(path).map_err(|error| unwritten(path, &error.error))?;
+    }
     let (scenario, schema) = (path.display(), beside.display());
-    let rows: Vec<String> = draft.rows.iter().map(|file| format!("{}, ", file.file_name)).collect();
-    let notes: Vec<String> = draft.notes.iter().map(|note| format!("{note}\n")).collect();
+    let rows: Vec<String> = rows.iter().map(|(path, _)| format!("{}, ", path.display())).collect();
+    let notes: Vec<String> = draft.notes.iter().map(|note| wrap("", note)).collect();
     let (next, url) = match &draft.url {
         Some(url) => ("next:", url.as_str()),
         None => ("next, with the URL of your server:", "http://127.0.0.1:8000"),
     };
+    let word = shell_word(&path.to_string_lossy());
     let (check, run) = (
-        format!("loadgen check --try {url} {scenario}"),
-        format!("loadgen --scenario {scenario} --url {url}"),
+        format!("loadgen check --try {url} {word}"),
+        format!("loadgen --scenario {word} --url {url}"),
     );
     let width = check.len().max(run.len());
     let rows = rows.concat();
@@ -87,11 +96,35 @@ fn scenario_path(asked: &Path) -> Result<PathBuf, Failure> {
     }
 }
 
+/// Returns a path as a shell reads it back, also one that begins with a hyphen.
+fn shell_word(path: &str) -> String {
+    let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
+    let is_plain = path.chars().all(|c| c.is_alphanumeric() || "./_-+,:@".contains(c));
+    if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}
+
 fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
     match path.exists() && !force {
         true => Err(unwritten(path, &io::ErrorKind::AlreadyExists.into())),
         false => Ok(()),
     }
+}
+
+/// Writes a text beside the place to which it will be moved, readable by whom the user lets read files.
+fn temporary(path: &Path, text: &str) -> io::Result<NamedTempFile> {
+    if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file() && !it.is_symlink()) {
+        return Err(io::Error::other("it is no regular file"));
+    }
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".loadgen-").permissions(Permissions::from_mode(0o666));
+    // Without the name of the temporary file, which tells nothing.
+    let mut file = builder.tempfile_in(folder).map_err(|error| {
+        let inner = error.get_ref().and_then(std::error::Error::source);
+        inner.map_or_else(|| error.kind().into(), |it| io::Error::new(error.kind(), it.to_string()))
+    })?;
+    file.write_all(text.as_bytes())?;
+    Ok(file)
 }
 
 fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
@@ -112,7 +145,8 @@ fn unwritten(path: &Path, error: &io::Error) -> Failure {
         return Failure::message(Exit::Usage, "file_exists", message, help);
     }
     let message = format!("cannot write {path}: {error}");
-    let help = "the folder must exist, and you must be allowed to write to the folder";
+    let help =
+        "the folder must exist and have room, and you must be allowed to write to the folder";
     Failure::message(Exit::Failed, "unwritable_file", message, help)
 }
 
