@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use super::align::{self, Key};
 use super::journey::{Answer, Chain, Journey, Visit};
 use super::rule::{Index, Rule, Sought, longest_word};
-use crate::recorded::{Place, Secrets, Slot, is_credential};
+use crate::recorded::{Credentials, Place, Secrets, Slot};
 use crate::secrets::{is_token_like, is_uuid};
 
 /// Bytes of responses that are searched at most, so that no recording takes minutes.
@@ -108,8 +108,9 @@ impl<'a> Search<'a> {
             let others: Option<HashMap<&Place, &str>> = other.map(|visit| {
                 visit.request.slots.iter().map(|slot| (&slot.place, slot.value.as_str())).collect()
             });
+            let credentials = Credentials::of(&visit.request);
             for (index, slot) in visit.request.slots.iter().enumerate() {
-                if is_own(slot) || slot.value.is_empty() || is_credential(&visit.request, slot) {
+                if is_own(slot) || slot.value.is_empty() || credentials.has(slot) {
                     continue;
                 }
                 let pair = others.as_ref().and_then(|others| others.get(&slot.place).copied());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::correlate::Connections;
 use super::journey::{Chain, Journey};
-use crate::recorded::{self, Names, Place, Secrets, is_credential};
+use crate::recorded::{self, Credentials, Names, Place, Secrets};
 use crate::secrets::is_uuid;
 use crate::{Draft, Entry, Flow, Step, Value};
 
@@ -25,10 +25,10 @@ pub(super) fn write(
     connections: Connections,
     mut secrets: Secrets,
 ) -> Draft {
-    let has_login = journey
-        .visits
-        .iter()
-        .any(|visit| visit.request.slots.iter().any(|slot| is_credential(&visit.request, slot)));
+    let has_login = journey.visits.iter().any(|visit| {
+        let credentials = Credentials::of(&visit.request);
+        visit.request.slots.iter().any(|slot| credentials.has(slot))
+    });
     for (visit, slot, template) in connections.templates {
         journey.visits[visit].request.slots[slot].template = Some(template);
     }

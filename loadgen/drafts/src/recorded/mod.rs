@@ -2,12 +2,15 @@
 
 mod common;
 mod conceal;
+mod in_text;
 mod multipart;
 mod read;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use common::{Names, cookies, is_secret_cookie, load};
-pub(crate) use conceal::{Secrets, is_credential};
+pub(crate) use conceal::{Credentials, Secrets};
 pub(crate) use read::{Content, Sent, leaves};
 
 /// Longest body, in bytes, whose values are looked at. A longer one is not in the draft.

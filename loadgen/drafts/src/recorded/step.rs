@@ -13,10 +13,11 @@ impl Request {
         let mut path = String::new();
         for slot in &self.slots {
             match &slot.place {
-                Place::Path(_) => path = format!("{path}/{}", slot.text()),
-                Place::WholeQuery => path = format!("{path}?{}", slot.text()),
-                _ => {}
+                Place::Path(_) => path.push('/'),
+                Place::WholeQuery => path.push('?'),
+                _ => continue,
             }
+            path.push_str(&slot.text());
         }
         let mut step = Step::new(name, &self.method, path);
         let query = self.grouped(|place| match place {
