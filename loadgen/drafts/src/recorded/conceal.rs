@@ -5,6 +5,7 @@ use std::mem::{Discriminant, discriminant};
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value as Json;
 
 use super::{Body, Place, Request, Slot, in_text};
 use crate::secrets::{Variables, is_long_token, is_secret, looks_secret};
@@ -121,7 +122,9 @@ impl Secrets {
     /// Replaces all secrets of a request that are not replaced yet.
     pub(crate) fn conceal(&mut self, request: &mut Request) {
         let credentials = Credentials::of(request);
-        for slot in request.slots.iter_mut().filter(|slot| slot.template.is_none()) {
+        leave_out(request);
+        let is_open = |slot: &&mut Slot| slot.template.is_none() && !slot.is_left_out;
+        for slot in request.slots.iter_mut().filter(is_open) {
             slot.template = match secret_of(slot, &credentials) {
                 Some((scheme, secret, hint)) => {
                     let placeholder = self.placeholder(&hint, &secret);
@@ -181,6 +184,32 @@ impl Secrets {
             return (!within.is_empty()).then(|| self.placeholder("TOKEN", &slot.value));
         }
         Some(pieces.iter().map(Piece::text).collect())
+    }
+}
+
+/// Leaves out the values whose names are likely secrets.
+fn leave_out(request: &mut Request) {
+    for slot in request.slots.iter_mut().filter(|slot| slot.place.has_secret_name()) {
+        slot.is_left_out = true;
+        // Members of JSON are counted below, as they may have several values or none.
+        request.left_out += usize::from(!matches!(slot.place, Place::Json(_)));
+    }
+    if let Body::Json { json, .. } = &mut request.body {
+        request.left_out += without_secret_names(json);
+    }
+}
+
+/// Removes the members of JSON whose names are likely secrets, and returns their number.
+fn without_secret_names(json: &mut Json) -> usize {
+    match json {
+        Json::Array(items) => items.iter_mut().map(without_secret_names).sum(),
+        Json::Object(members) => {
+            let all = members.len();
+            members.retain(|name, _| !looks_secret(name));
+            let removed = all - members.len();
+            removed + members.values_mut().map(without_secret_names).sum::<usize>()
+        }
+        _ => 0,
     }
 }
 

@@ -68,7 +68,7 @@ impl Request {
         let Sent { method, url, headers, content } = sent;
         let origin = url.origin().ascii_serialization();
         let method = method.to_ascii_uppercase();
-        let mut request = Self { method, origin, slots: Vec::new(), body: Body::None };
+        let mut request = Self { method, origin, slots: Vec::new(), body: Body::None, left_out: 0 };
         request.read_path(&url);
         request.read_headers(&headers);
         let find = |name: &str| headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));

@@ -79,3 +79,29 @@ fn names_of_steps_are_numbered() {
     (0..50_000).for_each(|_| drop(names.unique("a")));
     assert!(begin.elapsed().as_secs() < 5, "{:?}", begin.elapsed());
 }
+
+#[test]
+fn members_whose_names_are_secrets_are_left_out() {
+    let key = "0f1e2d3c4b5a69788796a5b4c3d2e1f0";
+    let text = concealed(
+        &format!(
+            "curl 'http://a?{key}=1&b=2' --json '{{\"sessions\":{{\"{key}\":1,\"c\":[null,{{\"{key}\":{{}}}}]}}}}'"
+        ),
+        &[key, &key.to_ascii_uppercase()],
+    );
+    assert!(
+        text.contains("# 3 members are left out, because their names look like secrets."),
+        "{text}"
+    );
+    assert!(text.contains("query = { b = \"2\" }"), "{text}");
+    let text = concealed(
+        &format!(
+            "curl http://a -d {key}=hunter2 -d b=2; curl -d {key}=x http://a; curl http://a -F {key}=x"
+        ),
+        &[key],
+    );
+    assert!(
+        text.contains("# A member is left out, because its name looks like a secret."),
+        "{text}"
+    );
+}
