@@ -52,11 +52,10 @@ const SWITCHES: [(Option<char>, &str); 8] = [
 ];
 
 /// Flags with a value that change nothing of the request.
-const IGNORED_VALUES: [(Option<char>, &str); 20] = [
+const IGNORED_VALUES: [(Option<char>, &str); 19] = [
     (Some('o'), "output"),
     (Some('D'), "dump-header"),
     (Some('w'), "write-out"),
-    (Some('K'), "config"),
     (None, "connect-timeout"),
     (None, "keepalive-time"),
     (None, "limit-rate"),

@@ -84,12 +84,12 @@ fn step(part: &Part, names: &mut crate::recorded::Names, secrets: &mut Secrets) 
     let mut step = Request::step(request, name);
     step.about.extend(part.about.iter().cloned());
     if let Some((user, password)) = &part.auth {
-        let user = secrets.variables.placeholder("API_USER", user);
-        let password = secrets.variables.placeholder("API_PASSWORD", password);
+        let user = secrets.placeholder("API_USER", user);
+        let password = secrets.placeholder("API_PASSWORD", password);
         step.push("auth", Value::table([("user", user), ("password", password)]));
     }
     if let Some(cookie) = &part.cookie {
-        let cookie = Value::from(secrets.variables.placeholder("COOKIE", cookie));
+        let cookie = Value::from(secrets.placeholder("COOKIE", cookie));
         match step.entries.iter_mut().find(|entry| entry.key == "headers") {
             Some(Entry { value: Value::Table(headers), .. }) => {
                 headers.push(("cookie".to_owned(), cookie))
@@ -132,7 +132,7 @@ fn http(parts: &[Part], secrets: &mut Secrets) -> Vec<Entry> {
         tls.extend(file.map(|path| (key, Value::from(path.as_str()))));
     }
     if let Some(password) = last(|part| part.key_password.as_ref()) {
-        let password = secrets.variables.placeholder("KEY_PASSWORD", password);
+        let password = secrets.placeholder("KEY_PASSWORD", password);
         tls.push(("password", password.into()));
     }
     if !tls.is_empty() {

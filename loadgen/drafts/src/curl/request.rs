@@ -74,6 +74,12 @@ fn read_one(flags: &Flags, url: &str) -> Result<Part, DraftError> {
             add(&mut headers, "content-type", usual);
             Content::Text(text)
         }
+        Data::File(_) if flags.has("get") => {
+            return Err(DraftError::new(
+                "a curl command sends a file as the query of its URL, with `-G`",
+                "write the query into the URL",
+            ));
+        }
         Data::File(path) => {
             add(&mut headers, "content-type", "application/x-www-form-urlencoded");
             Content::File(path)
@@ -121,7 +127,7 @@ fn part(
     let follows = flags.has("location") || flags.has("location-trusted");
     let most = flags.last("max-redirs").and_then(|most| most.parse::<i64>().ok());
     let most = most.filter(|most| (0..=REDIRECTS).contains(most)).unwrap_or(REDIRECTS);
-    let proxy = of("proxy").map(|proxy| without_user(&proxy, &mut notes));
+    let proxy = flags.last("proxy").and_then(|proxy| without_user(proxy, &mut notes));
     let (cert, of_cert) =
         match flags.last("cert").map(|cert| cert.split_once(':').unwrap_or((cert, ""))) {
             Some((path, password)) => (Some(path.to_owned()), Some(password.to_owned())),
@@ -340,14 +346,25 @@ fn of_file(path: &str) -> String {
 }
 
 /// Returns the URL of a proxy without its user, who would be written into the scenario.
-fn without_user(proxy: &str, notes: &mut Vec<String>) -> String {
+/// A proxy that the scenario cannot name, such as one of SOCKS, is left out.
+fn without_user(proxy: &str, notes: &mut Vec<String>) -> Option<String> {
     let with_scheme =
         if proxy.contains("://") { proxy.to_owned() } else { format!("http://{proxy}") };
-    let Ok(mut url) = Url::parse(&with_scheme) else { return with_scheme };
+    let url = Url::parse(&with_scheme).ok();
+    let url = url.filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host());
+    // After a slash in a password, the `@` before the host is one of the path.
+    let is_after_host = |url: &Url| url[url::Position::BeforePath..].contains('@');
+    let Some(mut url) = url.filter(|url| !is_after_host(url)) else {
+        notes.push(
+            "The proxy is left out: write it as `proxy` of `[http]`, as http://HOST:PORT."
+                .to_owned(),
+        );
+        return None;
+    };
     if !url.username().is_empty() || url.password().is_some() {
         let _ = url.set_username("");
         let _ = url.set_password(None);
         notes.push("The user of the proxy is left out.".to_owned());
     }
-    url.origin().ascii_serialization()
+    Some(url.origin().ascii_serialization())
 }

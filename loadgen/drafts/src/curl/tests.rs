@@ -85,10 +85,32 @@ fn what_is_no_command_is_an_error() {
         ("curl", "a curl command has no URL"),
         ("curl --frobnicate http://a", "the flag `--frobnicate` of curl is not known"),
         ("curl -Q x http://a", "the flag `-Q` of curl is not known"),
+        ("curl -K a.txt http://a", "the flag `-K` of curl is not known"),
+        ("curl --config a http://a", "the flag `--config` of curl is not known"),
+        (
+            "curl -G -d @a.txt http://a",
+            "a curl command sends a file as the query of its URL, with `-G`",
+        ),
         ("curl 'http://a", "a quote of the command is not closed"),
         ("curl ftp://a", "a curl command has no URL that begins with http:// or https://"),
     ] {
         assert_eq!(draft(command).unwrap_err().message, expected, "{command}");
+    }
+}
+
+#[test]
+fn a_proxy_that_cannot_be_named_is_left_out() {
+    for proxy in [
+        "user:9171/x@proxy:8080",
+        "socks5://127.0.0.1:1080",
+        "http://u:9171#x@p",
+        "u:9171?x@p",
+        "::",
+    ] {
+        let draft = draft(&format!("curl -x '{proxy}' http://a")).unwrap();
+        let text = format!("{}{}", checked(&draft), draft.notes.join("\n"));
+        assert!(draft.notes[0].starts_with("The proxy is left out"), "{text}");
+        assert!(!text.contains("9171") && !text.contains("proxy ="), "{proxy} in\n{text}");
     }
 }
 

@@ -138,7 +138,7 @@ fn number(chars: &mut std::iter::Peekable<std::str::Chars<'_>>, most: usize, rad
 
 /// Whether the command is for cmd.exe, whose carets escape what a shell reads in another way.
 fn is_of_windows(text: &str) -> bool {
-    text.contains("^\"") || text.contains("^\n") || text.lines().any(|line| line.ends_with(" ^"))
+    text.contains("curl ^\"") || text.lines().any(|line| line.ends_with(" ^"))
 }
 
 /// Rewrites a command for cmd.exe for a shell: a caret escapes the next character, and the words are in
@@ -191,6 +191,11 @@ mod tests {
     fn carets_of_windows_are_removed() {
         let text = "curl ^\"http://a/?b=1^&c=^%^24^\" ^\r\n  --data-raw ^\"^{^\\^\"a^\\^\":1^}^\"";
         check(text, &[&["curl", "http://a/?b=1&c=%24", "--data-raw", "{\"a\":1}"]]);
+    }
+
+    #[test]
+    fn a_caret_before_a_quote_may_be_one_of_the_value() {
+        check("curl -d 'a=^\"b^\"' http://a", &[&["curl", "-d", "a=^\"b^\"", "http://a"]]);
     }
 
     #[test]

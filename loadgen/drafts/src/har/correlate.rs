@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use std::time::{Duration, Instant};
+
 use super::align::{self, Key};
 use super::journey::{Answer, Chain, Journey, Visit};
 use super::rule::{Index, Rule, Sought, longest_word};
-use crate::recorded::{Place, Secrets, Slot, is_credential};
+use crate::recorded::{Credentials, Place, Secrets, Slot};
 use crate::secrets::{is_token_like, is_uuid};
 
-/// Bytes of responses that are searched at most, so that no recording takes minutes.
-const MOST_BYTES: usize = 8 << 30;
+/// Longest search, in all its passes, so that no recording takes minutes.
+pub(super) const LONGEST: Duration = Duration::from_secs(30);
 
 /// Most captured values that are searched within another value.
 const MOST_KNOWN: usize = 1000;
@@ -52,7 +54,7 @@ struct Search<'a> {
     /// Captured values of both recordings, with their names.
     known: BTreeMap<(String, Option<String>), String>,
     names: BTreeSet<String>,
-    bytes: usize,
+    deadline: Instant,
     found: Connections,
 }
 
@@ -61,12 +63,14 @@ pub(super) fn connections(
     one: &Journey,
     other: Option<&Journey>,
     secrets: &Secrets,
+    longest: Duration,
 ) -> (Vec<Chain>, Connections) {
+    let deadline = Instant::now() + longest;
     let mut apart: BTreeSet<Key> = BTreeSet::new();
     // Each pass keeps more redirects apart, which later passes may need.
     for pass in 0.. {
         let chains = |journey: &Journey| journey.chains(|visit| apart.contains(&Key::of(visit)));
-        let mut search = Search::new(one, other, chains, secrets);
+        let mut search = Search::new(one, other, chains, secrets, deadline);
         search.run();
         let found = search.found;
         if pass == 4 || found.apart.is_subset(&apart) {
@@ -83,6 +87,7 @@ impl<'a> Search<'a> {
         other: Option<&'a Journey>,
         chains: impl Fn(&Journey) -> Vec<Chain>,
         secrets: &'a Secrets,
+        deadline: Instant,
     ) -> Self {
         let recording = |journey: &'a Journey| Recording { journey, chains: chains(journey) };
         let (one, other) = (recording(one), other.map(recording));
@@ -95,7 +100,7 @@ impl<'a> Search<'a> {
         let captures = vec![Vec::new(); count];
         let found = Connections { captures, ..Connections::default() };
         let (known, names) = (BTreeMap::new(), BTreeSet::new());
-        Self { one, other, pairs, indexes, secrets, known, names, bytes: 0, found }
+        Self { one, other, pairs, indexes, secrets, known, names, deadline, found }
     }
 
     fn run(&mut self) {
@@ -108,8 +113,9 @@ impl<'a> Search<'a> {
             let others: Option<HashMap<&Place, &str>> = other.map(|visit| {
                 visit.request.slots.iter().map(|slot| (&slot.place, slot.value.as_str())).collect()
             });
+            let credentials = Credentials::of(&visit.request);
             for (index, slot) in visit.request.slots.iter().enumerate() {
-                if is_own(slot) || slot.value.is_empty() || is_credential(&visit.request, slot) {
+                if is_own(slot) || slot.value.is_empty() || credentials.has(slot) {
                     continue;
                 }
                 let pair = others.as_ref().and_then(|others| others.get(&slot.place).copied());
@@ -123,6 +129,12 @@ impl<'a> Search<'a> {
                 }
             }
         }
+    }
+
+    /// Whether the search must end, which a note says.
+    fn is_late(&mut self) -> bool {
+        self.found.is_cut |= Instant::now() > self.deadline;
+        self.found.is_cut
     }
 
     fn paired(&self, step: usize) -> Option<(&Recording<'a>, &Chain)> {
@@ -165,6 +177,9 @@ impl<'a> Search<'a> {
                 return Some(format!("{scheme}{{{{ {name} }}}}"));
             }
         }
+        if self.is_late() {
+            return None;
+        }
         self.around_known(value, other?).map(|template| format!("{scheme}{template}"))
     }
 
@@ -179,8 +194,7 @@ impl<'a> Search<'a> {
     ) -> Option<(usize, Rule)> {
         let word = longest_word(value);
         for at in (0..step).rev() {
-            if self.bytes > MOST_BYTES {
-                self.found.is_cut = true;
+            if self.is_late() {
                 return None;
             }
             let pair = match other {
@@ -193,9 +207,6 @@ impl<'a> Search<'a> {
             let answer = self.one.answer(self.one.chains[at].last());
             let sought = Sought { value, answer, other: pair, word, name, only_inputs };
             let index = self.indexes[at].get_or_insert_with(|| Index::of(answer));
-            if index.may_have(word) {
-                self.bytes += answer.text.len();
-            }
             if let Some(rule) = sought.rule(index, self.secrets) {
                 return Some((at, rule));
             }

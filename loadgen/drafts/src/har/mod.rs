@@ -48,7 +48,8 @@ pub fn draft(recordings: &[(String, String)], options: Options) -> Result<Draft,
         ));
     }
     let secrets = one.secrets();
-    let (chains, connections) = correlate::connections(&one, other.as_ref(), &secrets);
+    let (chains, connections) =
+        correlate::connections(&one, other.as_ref(), &secrets, correlate::LONGEST);
     Ok(steps::write(&mut one, other.as_ref(), &chains, connections, secrets))
 }
 

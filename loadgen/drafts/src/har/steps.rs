@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::correlate::Connections;
 use super::journey::{Chain, Journey};
-use crate::recorded::{self, Names, Place, Secrets, is_credential};
+use crate::recorded::{self, Credentials, Names, Place, Secrets};
 use crate::secrets::is_uuid;
 use crate::{Draft, Entry, Flow, Step, Value};
 
@@ -17,6 +17,9 @@ const LONGEST_WAIT: f64 = 600_000.0;
 /// Most values that a comment names.
 const MOST_NAMED: usize = 6;
 
+/// Most steps that change data which a note names.
+const MOST_CHANGES: usize = 5;
+
 /// Returns the draft of a journey.
 pub(super) fn write(
     journey: &mut Journey,
@@ -25,10 +28,10 @@ pub(super) fn write(
     connections: Connections,
     mut secrets: Secrets,
 ) -> Draft {
-    let has_login = journey
-        .visits
-        .iter()
-        .any(|visit| visit.request.slots.iter().any(|slot| is_credential(&visit.request, slot)));
+    let has_login = journey.visits.iter().any(|visit| {
+        let credentials = Credentials::of(&visit.request);
+        visit.request.slots.iter().any(|slot| credentials.has(slot))
+    });
     for (visit, slot, template) in connections.templates {
         journey.visits[visit].request.slots[slot].template = Some(template);
     }
@@ -65,15 +68,35 @@ pub(super) fn write(
     say(&mut draft, journey, other, chains);
     if connections.is_cut {
         draft.notes.push(
-            "The recordings are so large that not all values were searched in all responses."
+            "The search for values of earlier responses has ended after 30 seconds: further captures are missing."
                 .to_owned(),
         );
     }
+    draft.notes.extend(of_changes(&steps));
     if has_login && !journey.cookies.is_empty() {
         draft.notes.push("Users keep their cookies over all iterations: if the journey has no logout, give the steps of the login `when = \"start\"`.".to_owned());
     }
     draft.flows = vec![Flow { name: "journey".to_owned(), weight: 1, steps, ..Flow::default() }];
     draft
+}
+
+/// Says which steps change data, as every user repeats them.
+fn of_changes(steps: &[Step]) -> Option<String> {
+    let changes = |step: &&Step| {
+        let key = step.entries.first().map_or("", |entry| entry.key.as_str());
+        !matches!(key, "get" | "head" | "options")
+    };
+    let names: Vec<&str> = steps.iter().filter(changes).map(|step| step.name.as_str()).collect();
+    let mut list = names.iter().take(MOST_CHANGES).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > MOST_CHANGES {
+        list += ", …";
+    }
+    let (what, them) = match names.len() {
+        0 => return None,
+        1 => ("1 step changes".to_owned(), "it"),
+        many => (format!("{many} steps change"), "them"),
+    };
+    Some(format!("{what} data ({list}): send {them} to a server that may be filled and emptied."))
 }
 
 /// Says which values differ between the recordings, without a reason that is known.
@@ -100,6 +123,9 @@ fn unknown(journey: &mut Journey, unknown: &[(usize, usize)]) -> Vec<(usize, Str
     let mut words = Vec::new();
     for (visit, slot) in unknown {
         let found = &mut journey.visits[*visit].request.slots[*slot];
+        if found.is_left_out {
+            continue;
+        }
         if found.template.is_none() && is_uuid(&found.value) {
             found.template = Some("{{ uuid }}".to_owned());
         } else if found.template.is_none() {

@@ -342,3 +342,36 @@ fn what_is_no_recording_is_an_error_without_its_text() {
     let log = har(&[("GE T", "/", json!({}), 200, json!({}))]);
     assert_eq!(error(&[&log]), "entry 1 of a.har has no method that can be sent");
 }
+
+#[test]
+fn a_search_that_takes_long_ends_with_a_note() {
+    let journey =
+        |text: &str| Journey::read(file::read("a.har", text).unwrap(), "a.har", false).unwrap();
+    let (mut one, other) = (journey(&shop(41, "tea")), journey(&shop(87, "coffee")));
+    let secrets = one.secrets();
+    let longest = std::time::Duration::ZERO;
+    let (chains, found) = correlate::connections(&one, Some(&other), &secrets, longest);
+    assert!(found.is_cut && found.captures.iter().all(Vec::is_empty));
+    let draft = steps::write(&mut one, Some(&other), &chains, found, secrets);
+    assert!(draft.notes.iter().any(|note| note.contains("30 seconds")), "{:?}", draft.notes);
+}
+
+#[test]
+fn steps_that_change_data_are_named() {
+    let note = |methods: &[&'static str]| {
+        let entries: Vec<_> =
+            methods.iter().map(|method| (*method, "/a", json!({}), 200, json!({}))).collect();
+        let notes = read(&[&har(&entries)]).notes;
+        notes.into_iter().find(|note| note.contains("data ("))
+    };
+    assert_eq!(note(&["GET", "HEAD", "OPTIONS"]), None);
+    assert_eq!(
+        note(&["GET", "POST"]).unwrap(),
+        "1 step changes data (POST /a): send it to a server that may be filled and emptied."
+    );
+    assert_eq!(
+        note(&["PUT", "PUT", "PATCH", "DELETE", "PURGE", "POST"]).unwrap(),
+        "6 steps change data (PUT /a, PUT /a (2), PATCH /a, DELETE /a, PURGE /a, …): \
+         send them to a server that may be filled and emptied."
+    );
+}

@@ -1,22 +1,29 @@
 //! Parts of a draft that all recorded requests share.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use crate::Entry;
 use crate::secrets::{is_secret, is_token_like};
 
 /// Names of steps that are in use.
 #[derive(Debug, Default)]
-pub(crate) struct Names(HashSet<String>);
+pub(crate) struct Names {
+    taken: HashSet<String>,
+    /// Numbers that the names had last.
+    numbers: HashMap<String, u64>,
+}
 
 impl Names {
     /// Returns a name that no step has yet: the wanted one, or the same with a number.
     pub(crate) fn unique(&mut self, wanted: &str) -> String {
         let wanted: String = wanted.chars().filter(|c| !c.is_control()).take(200).collect();
-        let numbered = (2..).map(|number| format!("{wanted} ({number})"));
-        let mut names = std::iter::once(wanted.clone()).chain(numbered);
-        let name = names.find(|name| !self.0.contains(name)).unwrap_or(wanted);
-        self.0.insert(name.clone());
+        let mut name = wanted.clone();
+        while self.taken.contains(&name) {
+            let number = self.numbers.entry(wanted.clone()).or_insert(1);
+            *number += 1;
+            name = format!("{wanted} ({number})");
+        }
+        self.taken.insert(name.clone());
         name
     }
 }

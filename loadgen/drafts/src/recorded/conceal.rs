@@ -1,22 +1,38 @@
 //! Replaces secrets of requests by environment variables.
 
+use std::collections::{HashMap, HashSet};
+use std::mem::{Discriminant, discriminant};
 use std::sync::LazyLock;
 
-use regex::{Captures, Regex};
+use regex::Regex;
+use serde_json::Value as Json;
 
-use super::{Body, Place, Request, Slot};
-use crate::secrets::{Variables, is_long_token, is_secret};
+use super::{Body, Place, Request, Slot, in_text};
+use crate::secrets::{Variables, is_long_token, is_secret, looks_secret};
 
 /// Shortest secret, in bytes, that is also searched within other values.
 const SHORTEST: usize = 6;
+
+/// Shortest secret, in bytes, that replaces other values that equal it.
+const SHORTEST_EQUAL: usize = 3;
+
+/// Most secrets that are searched within other values. Each search reads all values.
+const MOST_WITHIN: usize = 1000;
+
+/// Most variables. Further secrets share one, as nobody sets so many.
+const MOST_VARIABLES: usize = 1000;
 
 /// Secrets of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     /// Environment variables that stand for them.
-    pub(crate) variables: Variables,
-    /// Secrets with the names of their variables to be, the longest first.
-    known: Vec<(String, String)>,
+    variables: Variables,
+    /// Placeholders of the secrets that have variables.
+    placeholders: HashMap<String, String>,
+    /// All secrets with the names of their variables to be.
+    known: HashMap<String, String>,
+    /// Secrets that are searched within other values, the longest first.
+    within: Vec<String>,
 }
 
 /// Names of fields that have a password.
@@ -26,12 +42,6 @@ static PASSWORD: LazyLock<Option<Regex>> =
 /// Names of fields that have the user, beside a password.
 static USER: LazyLock<Option<Regex>> = LazyLock::new(|| {
     Regex::new(r"(?i)(^|[^a-z])(e-?mail|log|login|user|user_?name|user_?id|account)($|[^a-z])").ok()
-});
-
-/// Secrets within text that is neither a form nor JSON.
-static IN_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let names = "passw(?:or)?d|secret|token|api_?key|authorization|session_?id";
-    Regex::new(&format!(r#"(?i)([a-z_-]*(?:{names})[a-z_-]*)(["'>=:\s]+)([^"'<>&;\s]+)"#)).ok()
 });
 
 /// JSON Web Tokens.
@@ -45,48 +55,79 @@ fn matches(regex: &LazyLock<Option<Regex>>, text: &str) -> bool {
 impl Secrets {
     /// Notes the secrets of a request, so that no other value repeats them.
     pub(crate) fn note(&mut self, request: &Request) {
+        let credentials = Credentials::of(request);
         for slot in &request.slots {
-            if let Some((_, secret, hint)) = secret_of(slot, has_password(request, &slot.place)) {
+            if let Some((_, secret, hint)) = secret_of(slot, &credentials) {
                 self.note_one(&hint, &secret);
+                continue;
+            }
+            for (name, range) in in_text::find(&slot.value, &slot.place) {
+                // A short word is often none, such as that after `password:` in a sentence.
+                if range.len() >= SHORTEST {
+                    self.note_one(name, &slot.value[range]);
+                }
             }
         }
     }
 
     /// Notes a secret, such as the value of a cookie.
     pub(crate) fn note_one(&mut self, hint: &str, secret: &str) {
-        if secret.len() >= SHORTEST && !self.is_known(secret) {
-            self.known.push((secret.to_owned(), hint.to_owned()));
+        let is_word = matches!(secret, "true" | "false" | "null" | "none" | "undefined");
+        if secret.len() < SHORTEST_EQUAL || is_word || self.known.contains_key(secret) {
+            return;
+        }
+        self.known.insert(secret.to_owned(), hint.to_owned());
+        if secret.len() >= SHORTEST && self.within.len() < MOST_WITHIN {
+            self.within.push(secret.to_owned());
         }
     }
 
-    /// Whether a value is a secret that was noted.
+    /// Whether a value is a secret that was noted, and no short one, which other values equal by chance.
     pub(crate) fn is_known(&self, value: &str) -> bool {
-        self.known.iter().any(|(secret, _)| secret == value)
+        value.len() >= SHORTEST && self.known.contains_key(value)
     }
 
     /// Sorts what was noted. Of two secrets, one of which contains the other, the longer is replaced.
     pub(crate) fn sort(&mut self) {
-        self.known.sort_by_key(|(secret, _)| std::cmp::Reverse(secret.len()));
+        self.within.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     }
 
     /// Returns the end of the last secret in a text.
     pub(crate) fn last_end(&self, text: &str) -> usize {
-        let ends =
-            self.known.iter().filter_map(|(secret, _)| Some(text.rfind(secret)? + secret.len()));
+        let ends = self.shorter(text).filter_map(|secret| Some(text.rfind(secret)? + secret.len()));
         ends.max().unwrap_or(0)
+    }
+
+    /// Returns the secrets that a text may have within it.
+    fn shorter(&self, text: &str) -> impl Iterator<Item = &String> {
+        let begin = self.within.partition_point(|secret| secret.len() > text.len());
+        self.within[begin..].iter()
+    }
+
+    /// Returns the placeholder of a secret.
+    pub(crate) fn placeholder(&mut self, hint: &str, secret: &str) -> String {
+        if let Some(placeholder) = self.placeholders.get(secret) {
+            return placeholder.clone();
+        }
+        let hint = if looks_secret(hint) { "TOKEN" } else { hint };
+        let placeholder = if self.placeholders.len() < MOST_VARIABLES {
+            self.variables.placeholder(hint, secret)
+        } else {
+            self.variables.placeholder("OTHER_SECRETS", "")
+        };
+        self.placeholders.insert(secret.to_owned(), placeholder.clone());
+        placeholder
     }
 
     /// Replaces all secrets of a request that are not replaced yet.
     pub(crate) fn conceal(&mut self, request: &mut Request) {
-        let passwords: Vec<bool> =
-            request.slots.iter().map(|slot| has_password(request, &slot.place)).collect();
-        for (slot, has_password) in request.slots.iter_mut().zip(passwords) {
-            if slot.template.is_some() {
-                continue;
-            }
-            slot.template = match secret_of(slot, has_password) {
+        let credentials = Credentials::of(request);
+        leave_out(request);
+        let is_open = |slot: &&mut Slot| slot.template.is_none() && !slot.is_left_out;
+        for slot in request.slots.iter_mut().filter(is_open) {
+            slot.template = match secret_of(slot, &credentials) {
                 Some((scheme, secret, hint)) => {
-                    let placeholder = self.variables.placeholder(&hint, &secret);
+                    let placeholder = self.placeholder(&hint, &secret);
                     Some(format!("{}{placeholder}", crate::draft::escape(&scheme)))
                 }
                 None => self.masked(slot),
@@ -101,44 +142,74 @@ impl Secrets {
         }
     }
 
-    /// Returns the value with placeholders for what it has of known secrets.
+    /// Returns the value with placeholders for what it has of known secrets, and for the secrets of its text.
     fn masked(&mut self, slot: &Slot) -> Option<String> {
-        let mut pieces = vec![Piece::Literal(slot.raw.as_ref().unwrap_or(&slot.value).clone())];
-        for index in 0..self.known.len() {
-            let (secret, hint) = &self.known[index];
-            if slot.value.contains(secret.as_str()) {
-                let placeholder = self.variables.placeholder(hint, secret);
-                pieces = split(pieces, |text| {
-                    text.match_indices(secret.as_str())
-                        .map(|(at, found)| (at, at + found.len(), placeholder.clone()))
-                        .collect()
-                });
-            }
+        if let Some(hint) = self.known.get(&slot.value).cloned() {
+            return Some(self.placeholder(&hint, &slot.value));
         }
-        let variables = &mut self.variables;
-        if slot.place == Place::Text {
+        let within: Vec<String> = self
+            .shorter(&slot.value)
+            .filter(|secret| slot.value.contains(*secret))
+            .cloned()
+            .collect();
+        let mut pieces = vec![Piece::Literal(slot.raw.as_ref().unwrap_or(&slot.value).clone())];
+        pieces = split(pieces, |text| {
+            let found = in_text::find(text, &slot.place).into_iter();
+            found
+                .map(|(name, range)| {
+                    let secret = &text[range.clone()];
+                    let hint = self.known.get(secret).cloned();
+                    let placeholder = self.placeholder(hint.as_deref().unwrap_or(name), secret);
+                    (range.start, range.end, placeholder)
+                })
+                .collect()
+        });
+        for secret in &within {
+            let hint = self.known.get(secret).cloned().unwrap_or_default();
             pieces = split(pieces, |text| {
-                let found = IN_TEXT.iter().flat_map(|regex| regex.captures_iter(text));
-                let place = |found: Captures<'_>| {
-                    let (name, secret) = (found.get(1)?.as_str(), found.get(3)?);
-                    let placeholder = variables.placeholder(name, secret.as_str());
-                    Some((secret.start(), secret.end(), placeholder))
-                };
-                found.filter_map(place).collect()
+                text.match_indices(secret.as_str())
+                    .map(|(at, found)| (at, at + found.len(), self.placeholder(&hint, secret)))
+                    .collect()
             });
         }
         pieces = split(pieces, |text| {
             let found = JWT.iter().flat_map(|regex| regex.find_iter(text));
             let place = |found: regex::Match<'_>| {
-                let placeholder = variables.placeholder("TOKEN", found.as_str());
-                (found.start(), found.end(), placeholder)
+                (found.start(), found.end(), self.placeholder("TOKEN", found.as_str()))
             };
             found.map(place).collect()
         });
         if let [Piece::Literal(_)] = pieces.as_slice() {
-            return None;
+            // What was sent has the secret in another form, such as with percent signs.
+            return (!within.is_empty()).then(|| self.placeholder("TOKEN", &slot.value));
         }
         Some(pieces.iter().map(Piece::text).collect())
+    }
+}
+
+/// Leaves out the values whose names are likely secrets.
+fn leave_out(request: &mut Request) {
+    for slot in request.slots.iter_mut().filter(|slot| slot.place.has_secret_name()) {
+        slot.is_left_out = true;
+        // Members of JSON are counted below, as they may have several values or none.
+        request.left_out += usize::from(!matches!(slot.place, Place::Json(_)));
+    }
+    if let Body::Json { json, .. } = &mut request.body {
+        request.left_out += without_secret_names(json);
+    }
+}
+
+/// Removes the members of JSON whose names are likely secrets, and returns their number.
+fn without_secret_names(json: &mut Json) -> usize {
+    match json {
+        Json::Array(items) => items.iter_mut().map(without_secret_names).sum(),
+        Json::Object(members) => {
+            let all = members.len();
+            members.retain(|name, _| !looks_secret(name));
+            let removed = all - members.len();
+            removed + members.values_mut().map(without_secret_names).sum::<usize>()
+        }
+        _ => 0,
     }
 }
 
@@ -191,7 +262,7 @@ fn split(
 }
 
 /// Returns what precedes a secret in its value, the secret, and the name for its variable.
-fn secret_of(slot: &Slot, has_password: bool) -> Option<(String, String, String)> {
+fn secret_of(slot: &Slot, credentials: &Credentials) -> Option<(String, String, String)> {
     let value = slot.value.as_str();
     if value.is_empty() {
         return None;
@@ -205,7 +276,7 @@ fn secret_of(slot: &Slot, has_password: bool) -> Option<(String, String, String)
         }
         (Place::Header(name), _) if name == "origin" || name == "referer" => None,
         (_, Some(name)) if is_secret(&name) => whole(name),
-        (_, Some(name)) if has_password && matches(&USER, &name) => whole(format!("LOGIN_{name}")),
+        (_, Some(name)) if credentials.is_user(slot, &name) => whole(format!("LOGIN_{name}")),
         (_, Some(name)) if is_long_token(value) && !is_digest(&name) => whole(name),
         (Place::Path(_), None) if is_long_token(value) => whole("TOKEN".to_owned()),
         (Place::WholeQuery, None) if is_secret(value) || is_long_token(value) => {
@@ -215,21 +286,29 @@ fn secret_of(slot: &Slot, has_password: bool) -> Option<(String, String, String)
     }
 }
 
-/// Whether a password stands beside a value, in the same query or body.
-fn has_password(request: &Request, place: &Place) -> bool {
-    let kind = std::mem::discriminant(place);
-    let is_password = |slot: &Slot| {
-        std::mem::discriminant(&slot.place) == kind
-            && slot.place.name().is_some_and(|name| matches(&PASSWORD, &name))
-    };
-    let can_be_beside = place.name().is_some_and(|name| matches(&USER, &name));
-    can_be_beside && request.slots.iter().any(is_password)
+/// Kinds of places in which a request has a password, such as its form.
+pub(crate) struct Credentials(HashSet<Discriminant<Place>>);
+
+impl Credentials {
+    /// Finds the passwords of a request.
+    pub(crate) fn of(request: &Request) -> Self {
+        let with_password = request.slots.iter().filter(|slot| is_password(slot));
+        Self(with_password.map(|slot| discriminant(&slot.place)).collect())
+    }
+
+    /// Whether a value of the request is a user's name or password, which no server makes.
+    pub(crate) fn has(&self, slot: &Slot) -> bool {
+        is_password(slot) || slot.place.name().is_some_and(|name| self.is_user(slot, &name))
+    }
+
+    /// Whether a value is the name of a user: a password stands beside it, in the same query or body.
+    fn is_user(&self, slot: &Slot, name: &str) -> bool {
+        self.0.contains(&discriminant(&slot.place)) && matches(&USER, name)
+    }
 }
 
-/// Whether a value is a user's name or password, which no server makes.
-pub(crate) fn is_credential(request: &Request, slot: &Slot) -> bool {
-    let name = slot.place.name();
-    name.is_some_and(|name| matches(&PASSWORD, &name)) || has_password(request, &slot.place)
+fn is_password(slot: &Slot) -> bool {
+    slot.place.name().is_some_and(|name| matches(&PASSWORD, &name))
 }
 
 /// Whether a name says that a long value is public.

@@ -2,13 +2,18 @@
 
 mod common;
 mod conceal;
+mod in_text;
 mod multipart;
 mod read;
 mod step;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use common::{Names, cookies, is_secret_cookie, load};
-pub(crate) use conceal::{Secrets, is_credential};
+pub(crate) use conceal::{Credentials, Secrets};
 pub(crate) use read::{Content, Sent, leaves};
+
+use crate::secrets::looks_secret;
 
 /// Longest body, in bytes, whose values are looked at. A longer one is not in the draft.
 pub(crate) const LONGEST: usize = 4 << 20;
@@ -22,6 +27,8 @@ pub(crate) struct Request {
     /// Path, query, headers and body, in this order.
     pub(crate) slots: Vec<Slot>,
     pub(crate) body: Body,
+    /// Number of values that the draft leaves out, because their names look like secrets.
+    left_out: usize,
 }
 
 /// A value of a request.
@@ -36,6 +43,8 @@ pub(crate) struct Slot {
     pub(crate) template: Option<String>,
     /// Whether it is a number of JSON.
     is_number: bool,
+    /// Whether the draft leaves it out, because its name looks like a secret.
+    pub(crate) is_left_out: bool,
 }
 
 /// Position of a value. It is the same in another recording of the request.
@@ -82,7 +91,14 @@ pub(crate) struct Part {
 
 impl Slot {
     fn new(place: Place, value: impl Into<String>) -> Self {
-        Self { place, value: value.into(), raw: None, template: None, is_number: false }
+        Self {
+            place,
+            value: value.into(),
+            raw: None,
+            template: None,
+            is_number: false,
+            is_left_out: false,
+        }
     }
 
     /// Returns the text of the draft.
@@ -106,6 +122,14 @@ impl Place {
                 Some(part.replace("~1", "/").replace("~0", "~"))
             }
             Self::Path(_) | Self::WholeQuery | Self::Text => None,
+        }
+    }
+
+    /// Whether a name of the position is likely a secret itself.
+    fn has_secret_name(&self) -> bool {
+        match self {
+            Self::Json(pointer) => pointer.split('/').any(looks_secret),
+            place => place.name().is_some_and(|name| looks_secret(&name)),
         }
     }
 

@@ -68,7 +68,7 @@ impl Request {
         let Sent { method, url, headers, content } = sent;
         let origin = url.origin().ascii_serialization();
         let method = method.to_ascii_uppercase();
-        let mut request = Self { method, origin, slots: Vec::new(), body: Body::None };
+        let mut request = Self { method, origin, slots: Vec::new(), body: Body::None, left_out: 0 };
         request.read_path(&url);
         request.read_headers(&headers);
         let find = |name: &str| headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
@@ -156,6 +156,11 @@ impl Request {
                 return Body::Json { json, content_type };
             }
         } else if essence == "application/x-www-form-urlencoded" {
+            // curl names this type for all data.
+            if let Ok(json @ (Json::Object(_) | Json::Array(_))) = serde_json::from_str(&text) {
+                self.add_leaves(&json, &mut String::new());
+                return Body::Json { json, content_type: media_type };
+            }
             if let Some(pairs) = pairs(&text) {
                 self.add_pairs(pairs, Place::Form);
                 let content_type = media_type.filter(|given| !given.eq_ignore_ascii_case(essence));
@@ -218,10 +223,9 @@ pub(crate) fn leaves(
     }
 }
 
-/// Returns names and values, if the text has nothing else and is UTF-8.
+/// Returns names and values, if the text has some and is UTF-8. A name without `=` has an empty value.
 fn pairs(text: &str) -> Option<Vec<(String, String)>> {
-    let is_pair = |pair: &str| pair.find('=').is_some_and(|at| at > 0);
-    if text.is_empty() || !text.split('&').all(is_pair) {
+    if !text.contains('=') || text.split('&').any(|pair| pair.starts_with('=')) {
         return None;
     }
     let pairs: Vec<_> = form_urlencoded::parse(text.as_bytes()).into_owned().collect();

@@ -13,10 +13,11 @@ impl Request {
         let mut path = String::new();
         for slot in &self.slots {
             match &slot.place {
-                Place::Path(_) => path = format!("{path}/{}", slot.text()),
-                Place::WholeQuery => path = format!("{path}?{}", slot.text()),
-                _ => {}
+                Place::Path(_) => path.push('/'),
+                Place::WholeQuery => path.push('?'),
+                _ => continue,
             }
+            path.push_str(&slot.text());
         }
         let mut step = Step::new(name, &self.method, path);
         let query = self.grouped(|place| match place {
@@ -33,12 +34,22 @@ impl Request {
             }
         }
         self.push_body(&mut step);
+        match self.left_out {
+            0 => {}
+            1 => step
+                .about
+                .push("A member is left out, because its name looks like a secret.".to_owned()),
+            many => step.about.push(format!(
+                "{many} members are left out, because their names look like secrets."
+            )),
+        }
         step
     }
 
     /// Returns the values at some places by their names. Several values of a name are an array.
     fn grouped(&self, name: impl Fn(&Place) -> Option<&String>) -> Vec<(String, Value)> {
-        let values = self.slots.iter().filter_map(|slot| Some((name(&slot.place)?, slot)));
+        let slots = self.slots.iter().filter(|slot| !slot.is_left_out);
+        let values = slots.filter_map(|slot| Some((name(&slot.place)?, slot)));
         let values = values.map(|(name, slot)| (name.clone(), Value::String(slot.text())));
         group(values)
     }
@@ -78,12 +89,18 @@ impl Request {
                 ("file", path.as_str().into(), content_type.clone())
             }
         };
+        let is_empty = matches!(&value, Value::Table(fields) if fields.is_empty());
+        // All fields of the form are left out.
+        if is_empty && key != "json" && self.left_out > 0 {
+            return;
+        }
         let content_type = content_type.map(|text| ("content_type", Value::String(text)));
         step.push("body", Value::table([(key, value)].into_iter().chain(content_type)));
     }
 
     fn multipart(&self, parts: &[Part], step: &mut Step) -> Value {
-        let fields = self.slots.iter().filter_map(|slot| match &slot.place {
+        let slots = self.slots.iter().filter(|slot| !slot.is_left_out);
+        let fields = slots.filter_map(|slot| match &slot.place {
             Place::Part(index, name) => Some((slot, name, parts.get(*index)?)),
             _ => None,
         });
