@@ -1,12 +1,14 @@
 //! Finds scenarios by name or path.
 
-use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::failure::{Exit, Failure};
 use crate::lab::Home;
-use crate::scenario::{self, Scenario, process_environment};
+use crate::scenario::{self, Scenario, process_environment, read_text};
+
+/// Largest scenario whose text is shown, in bytes.
+const LARGEST: u64 = 16 << 20;
 
 /// Loads a scenario by path if `named` ends in `.toml` or contains a `/`, otherwise by name from
 /// the project's folder `scenarios/`.
@@ -30,11 +32,11 @@ pub fn find_to_run(named: &str) -> Result<Scenario, Failure> {
     scenario::load_to_run(&path, &process_environment).map_err(Failure::with(Exit::Usage))
 }
 
-/// Returns path and text of the file that `named` means; nothing for standard input, and for a file that
-/// cannot be read any more.
+/// Returns path and text of the file that `named` means; nothing for standard input, for a pipe, which is
+/// read only once, and for a file that cannot be read any more.
 pub fn text(named: &str) -> Option<(PathBuf, String)> {
     let path = if named == "-" { None } else { path(named).ok() }?;
-    let text = fs::read_to_string(&path).ok()?;
+    let text = read_text(LARGEST, &path).ok()?;
     Some((path, text))
 }
 
@@ -84,4 +86,22 @@ pub(super) fn paths(folder: &Path) -> Vec<PathBuf> {
         .collect();
     paths.sort();
     paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_files_have_a_text() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("a.toml");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        // Reading the pipe would wait for a writer.
+        assert_eq!(text(&pipe.to_string_lossy()), None);
+        let file = folder.path().join("b.toml");
+        std::fs::write(&file, "x").unwrap();
+        assert_eq!(text(&file.to_string_lossy()), Some((file, "x".to_owned())));
+    }
 }

@@ -64,6 +64,11 @@ impl Default for Options {
 }
 
 /// Drafts a scenario from a log in a format that the first lines show.
+///
+/// # Errors
+///
+/// Returns an error if an option is out of range, if the log cannot be read, is empty or is in no known format, if
+/// none of its requests can be sent again, and if the rate of the load would be too high.
 pub fn draft(log: impl BufRead, options: &Options) -> Result<Draft, DraftError> {
     load::check(options)?;
     let mut tally = read(log)?;

@@ -6,6 +6,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::sample::Request;
 use super::segment::{decoded, decoded_query, holds_secret, is_value, precedes_secret};
+use crate::secrets::looks_secret;
 
 /// Most segments of a path that is folded. Longer ones come from faulty crawlers.
 const DEEPEST: usize = 64;
@@ -222,9 +223,11 @@ pub(super) fn kept(target: &str) -> Vec<(Parameter, Cow<'_, str>)> {
     kept
 }
 
-/// Returns the names of the query that are not sent again, as their values may be secret.
+/// Returns the names of the query that are not sent again, as their values may be secret. A name may be the secret
+/// itself, as in `/confirm?eyJ…`.
 pub(super) fn secret(target: &str) -> impl Iterator<Item = String> {
-    let secret = query(target).filter(|(it, value)| holds_secret(&it.name, value));
+    let secret = query(target)
+        .filter(|(it, value)| holds_secret(&it.name, value) && !looks_secret(&it.name));
     secret.map(|(parameter, _)| parameter.name)
 }
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::secrets::{is_secret, looks_secret};
+use crate::secrets::{is_secret, is_token_like, looks_secret};
 
 /// Characters that are encoded in the fixed part of a path: all but those that RFC 3986, section 3.3,
 /// allows in a segment.
@@ -77,13 +77,17 @@ fn is_token(text: &str, digits: usize) -> bool {
 pub(super) fn holds_secret(name: &str, value: &str) -> bool {
     // Keys and signatures of cloud services, and addresses of people.
     const NAMES: [&str; 5] = ["key", "hmac", "email", "mail", "phone"];
+    // Values that a login passes on (RFC 6749, sections 4.1.2 and 10.12). A short `code` may be that of a country.
+    const OF_LOGINS: [&str; 4] = ["code", "state", "nonce", "ticket"];
     let plain = name.to_ascii_lowercase();
     // Session of a Java server, in a path: `cart;jsessionid=1F2A`; or the query of a URL in a query.
-    let pairs = value.split([';', '?', '&']).skip(1);
+    let pairs = value.split([';', '?', '&', '#']);
     let has_pair = pairs.filter_map(|it| it.split_once('=')).any(|(name, _)| is_secret(name));
     is_secret(name)
         || has_pair
         || NAMES.contains(&plain.as_str())
+        || (OF_LOGINS.contains(&plain.as_str()) && is_token_like(value))
+        || looks_secret(name)
         || looks_secret(value)
         || is_address(value)
 }
@@ -151,12 +155,29 @@ mod tests {
             ("q", "eyJh.eyJz.c"),
             ("", "cart;v=1;jsessionid=1F2A"),
             ("q", "a@b.co"),
+            ("PHPSESSID", "a"),
+            ("sid", "a"),
+            ("auth_key", "a"),
+            ("code", "4/0AbCdEfGhIjKlMnOpQrStUvWxYz012345678"),
+            ("code", "SplxlOBeZQQYbYS6WxSbIA"),
+            ("next", "/r?token=abc"),
+            ("next", "/r#access_token=abc"),
+            ("q", "token=abc"),
+            ("eyJh.eyJz.c", ""),
+            ("", "d41d8cd98f00b204e9800998ecf8427e"),
+            ("", "d41d8cd98f00b204e9800998ecf8427e.pdf"),
         ] {
             assert!(holds_secret(name, value), "{name} {value}");
         }
-        for (name, value) in
-            [("q", "eye"), ("page", "1"), ("keyword", "a"), ("q", "@b"), ("q", "a@1.2.3")]
-        {
+        for (name, value) in [
+            ("q", "eye"),
+            ("page", "1"),
+            ("keyword", "a"),
+            ("q", "@b"),
+            ("q", "a@1.2.3"),
+            ("code", "de"),
+            ("", "550e8400-e29b-41d4-a716-446655440000"),
+        ] {
             assert!(!holds_secret(name, value), "{name} {value}");
         }
     }

@@ -88,6 +88,44 @@ fn nothing_of_people_is_written() {
     );
 }
 
+#[test]
+fn secrets_without_names_are_left_out() {
+    let jwt = "eyJhbGciOiJIUzI1NiJ9.e30.x";
+    let log: String = (0..60_u64)
+        .map(|n| {
+            let uuid = format!("550e8400-e29b-41d4-a716-4466554400{n:02}");
+            combined(
+                n,
+                &format!(
+                    "GET /d/{:032x}",
+                    0xd41d_8cd9_8f00_b204_e980_0998_ecf8_4200_u128 + u128::from(n)
+                ),
+                200,
+            ) + &combined(n, &format!("GET /f/sk_live_51H8qUxKgR7tYbNm0{n}PzQwEdCv"), 200)
+                + &combined(n, &format!("GET /orders/{uuid}"), 200)
+                + &combined(
+                    n,
+                    &format!("GET /p?PHPSESSID=q{n}x&sid=q{n}x&auth_key=q{n}x&v={n}"),
+                    200,
+                )
+                + &combined(
+                    n,
+                    &format!("GET /in?code=4/0AbCdEfGhIjKlMnOpQrStUvWxYz0{n}&v={n}"),
+                    200,
+                )
+                + &combined(n, &format!("GET /go?next=/r%3Ftoken%3Dq{n}x&{jwt}&v={n}"), 200)
+        })
+        .collect();
+    let draft = drafted(&log);
+    let files: String = draft.rows.iter().map(RowsFile::csv).collect();
+    let all = format!("{}{files}{}", draft.text(), draft.notes.join("\n"));
+    for secret in ["d41d8cd9", "sk_live", "q7x", "AbCdEf", "eyJ"] {
+        assert!(!all.contains(secret), "{secret}: {all}");
+    }
+    assert!(files.contains("550e8400-e29b-41d4-a716-446655440007"), "{files}");
+    assert!(all.contains("PHPSESSID"), "{all}");
+}
+
 /// Returns all requests that a draft may send, decoded, and with the names of the query sorted.
 fn sent(draft: &Draft) -> BTreeSet<String> {
     let mut sent = BTreeSet::new();

@@ -45,7 +45,7 @@ const KEYS: [&str; 16] = [
 ];
 
 /// Names that results have for other services.
-const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCER];
+pub(crate) const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", BALANCER];
 
 /// Contents of the manifest: all targets, in the order of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]

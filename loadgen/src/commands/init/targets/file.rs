@@ -45,7 +45,7 @@ pub(super) fn text(servers: &[Server]) -> String {
         text += "\n";
         let tried = match outcome {
             Outcome::Answered(status) => format!("started, and answered GET / with {status}"),
-            Outcome::Failed(reason) => format!("a guess: {reason}"),
+            Outcome::Failed(failed) => format!("a guess: {}", failed.kind),
             Outcome::Untried => "a guess: not tried".to_owned(),
         };
         for line in [&found.about(), &tried].into_iter().chain(&found.notes) {
@@ -54,7 +54,8 @@ pub(super) fn text(servers: &[Server]) -> String {
         let _ = writeln!(text, "[target.{}]", found.name);
         let _ = writeln!(text, "command = {}", list(&found.command));
         if !found.env.is_empty() {
-            let all = found.env.iter().map(|(name, value)| format!("{name} = {}", quoted(value)));
+            let all =
+                found.env.iter().map(|(name, value)| format!("{} = {}", key(name), quoted(value)));
             let _ = writeln!(text, "env = {{ {} }}", all.collect::<Vec<_>>().join(", "));
         }
         if let Some(build) = &found.build {
@@ -88,6 +89,12 @@ fn comment(text: &str) -> String {
 fn list(words: &[String]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     format!("[{}]", quoted.join(", "))
+}
+
+/// Returns a name as a key of TOML, which has quotes unless it is a bare key.
+fn key(name: &str) -> String {
+    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
 }
 
 /// Returns a string of TOML: the escapes of JSON, which leaves only the character DEL as it is.

@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 /// Largest number of Python files that are read.
 const MOST_FILES: usize = 2_000;
 
+/// Largest size of all Python files that are read, in bytes.
+const LARGEST_SUM: usize = 64 << 20;
+
 /// Largest size of a file that is read, in bytes.
 const LARGEST: u64 = 1 << 20;
 
@@ -44,16 +47,17 @@ impl Folder {
     /// Reads the Python files of the folder. Leaves out environments, tests, packages of others, and hidden
     /// files and folders.
     pub(super) fn read(root: &Path) -> Self {
-        let mut sources = Vec::new();
+        let (mut sources, mut sum) = (Vec::new(), 0);
         let mut folders = VecDeque::from([PathBuf::new()]);
         while let Some(inside) = folders.pop_front() {
             let (files, inner) = entries(root, &inside);
             folders.extend(inner);
             for path in files {
-                if sources.len() == MOST_FILES {
+                if sources.len() == MOST_FILES || sum >= LARGEST_SUM {
                     return Self { root: root.to_owned(), sources };
                 }
                 if let Some(text) = small_text(&root.join(&path)) {
+                    sum += text.len();
                     sources.push(Source { path, text });
                 }
             }
@@ -69,6 +73,37 @@ impl Folder {
     /// Returns the text of a file; `None` if it is missing, large, or no text.
     pub(super) fn text(&self, inside: impl AsRef<Path>) -> Option<String> {
         small_text(&self.root.join(inside))
+    }
+
+    /// Returns the names of the folders in a folder, sorted, without hidden ones.
+    pub(super) fn folders(&self, inside: &str) -> Vec<String> {
+        let (names, _) = self.names(inside);
+        names
+    }
+
+    /// Returns the paths of the files in a folder whose names have this extension, sorted.
+    pub(super) fn files(&self, inside: &str, extension: &str) -> Vec<PathBuf> {
+        let (_, names) = self.names(inside);
+        let paths = names.into_iter().map(|name| Path::new(inside).join(name));
+        paths.filter(|path| path.extension().is_some_and(|it| it == extension)).collect()
+    }
+
+    /// Returns the names of the folders and of the files in a folder.
+    fn names(&self, inside: &str) -> (Vec<String>, Vec<String>) {
+        let (mut folders, mut files) = (Vec::new(), Vec::new());
+        for entry in fs::read_dir(self.root.join(inside)).into_iter().flatten().flatten() {
+            let (Ok(kind), Ok(name)) = (entry.file_type(), entry.file_name().into_string()) else {
+                continue;
+            };
+            match name {
+                name if name.starts_with('.') => {}
+                name if kind.is_dir() => folders.push(name),
+                name => files.push(name),
+            }
+        }
+        folders.sort();
+        files.sort();
+        (folders, files)
     }
 
     /// Returns whether the folder has this file or folder.

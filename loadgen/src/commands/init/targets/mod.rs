@@ -2,7 +2,8 @@
 //!
 //! A command that the project states itself (`said`, `node`) comes before one that follows from its files
 //! (`python`, `go`). Each file of this folder is a kind of place in which servers are found, except `folder` and
-//! `environment`, which read the project, `trial`, which starts what was found, and `file`, which writes the result.
+//! `environment`, which read the project, `found`, which describes a server, `trial`, which starts what was found,
+//! `outcome`, which describes what became of it, and `file`, which writes the result.
 
 mod environment;
 mod file;
@@ -25,15 +26,13 @@ use self::outcome::Outcome;
 use super::{unwritten, write};
 use crate::failure::{Exit, Failure};
 use crate::lab::LabError;
+use crate::lab::manifest::RESERVED;
 use crate::lab::service::dropped_have_ended;
 use crate::process::{on_all_cpus, on_signal};
 use crate::text::say;
 
 /// Name of the file that is written.
 const FILE: &str = "loadgen.toml";
-
-/// Names that targets cannot have, because results have them.
-const RESERVED: [&str; 5] = ["target", "generator", "redis", "postgres", "balancer"];
 
 /// A server that was found, and what became of its trial.
 #[derive(Debug, Clone)]
@@ -78,11 +77,12 @@ fn try_all(
         try_some(folder, servers, |_| true).await?;
         let stated = servers.to_vec();
         for (server, (_, other)) in servers.iter_mut().zip(found) {
-            if let (Outcome::Failed(reason), Some(other)) = (&server.outcome, other) {
+            if let (Outcome::Failed(failed), Some(other)) = (&server.outcome, other) {
                 let mut other = other.clone();
                 let stated = &server.found;
                 other.name.clone_from(&stated.name);
-                other.notes.push(format!("the command in {} failed here: {reason}", stated.place));
+                let kind = &failed.kind;
+                other.notes.push(format!("the command in {} failed here: {kind}", stated.place));
                 *server = Server { found: other, outcome: Outcome::Untried };
             }
         }
@@ -143,7 +143,7 @@ fn listed(servers: &[Server]) -> String {
     let lines = servers.iter().map(|Server { found, outcome }| {
         let outcome = match outcome {
             Outcome::Answered(status) => format!("started, GET / answered {status}"),
-            Outcome::Failed(reason) => format!("a guess: {reason}"),
+            Outcome::Failed(failed) => format!("a guess: {}", failed.detail),
             Outcome::Untried => "a guess: not tried".to_owned(),
         };
         format!("  {:names$}  {:abouts$}  {outcome}\n", found.name, found.about())

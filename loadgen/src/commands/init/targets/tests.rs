@@ -237,12 +237,21 @@ fn packages_of_node_are_found() {
             ],
             "hono: Hono, in package.json: node src/index.js",
         ),
-        (&[("go.mod", "module shop\n"), ("cmd/api/main.go", "")], "go: Go, in go.mod: bin/server"),
+        (
+            &[("go.mod", "module shop\n"), ("cmd/shop/main.go", "// Shop.\npackage main // x\n")],
+            "shop: Go, in cmd/shop: .loadgen/bin/shop",
+        ),
+        (
+            &[("go.mod", "module shop\n"), ("server.go", "package main\n")],
+            "go: Go, in go.mod: .loadgen/bin/go",
+        ),
     ] {
         let (found, text) = written(files, &[]);
         assert_eq!(found, [expected]);
         assert!(expected.contains("{port}") || text.contains(r#"PORT = "{port}""#), "{text}");
     }
+    let library = [("go.mod", "module shop\n"), ("shop.go", "package shop\n")];
+    assert!(written(&library, &[]).0.is_empty());
     let vite = r#"{"scripts": {"start": "vite --port 3000"}}"#;
     assert!(written(&[("package.json", vite)], &[]).0.is_empty());
     let both = r#"{"scripts": {"start": "nest start", "start:prod": "node dist/main"}}"#;
@@ -317,6 +326,13 @@ fn names_are_unique_and_valid() {
 }
 
 #[test]
+fn names_of_variables_are_keys_of_one_table() {
+    let docker = "ENV A.PORT=80 PORT=80\nEXPOSE 80\nCMD [\"node\", \"a.js\"]\n";
+    let (_, text) = written(&[("Dockerfile", docker)], &[]);
+    assert!(text.contains(r#""A.PORT" = "{port}", PORT = "{port}""#), "{text}");
+}
+
+#[test]
 fn the_file_says_what_became_of_the_trial() {
     let found = Found {
         name: "a".to_owned(),
@@ -325,16 +341,20 @@ fn the_file_says_what_became_of_the_trial() {
         ..Found::default()
     };
     let server = |outcome| Server { found: found.clone(), outcome };
-    let all = [Outcome::Answered(404), Outcome::Failed("no\nway".to_owned()), Outcome::Untried]
-        .map(server);
+    let failed = outcome::Failed {
+        kind: "no\nway".to_owned(),
+        detail: "no way: postgres://app:hunter2@db".to_owned(),
+    };
+    let all = [Outcome::Answered(404), Outcome::Failed(failed), Outcome::Untried].map(server);
     let text = file::text(&all);
     for line in
         ["# started, and answered GET / with 404", "# a guess: no way", "# a guess: not tried"]
     {
         assert!(text.lines().any(|it| it == line), "{text}");
     }
+    assert!(!text.contains("hunter2"), "{text}");
     assert_eq!(
         listed(&all),
-        "found\n  a  A, in b  started, GET / answered 404\n  a  A, in b  a guess: no\nway\n  a  A, in b  a guess: not tried\n"
+        "found\n  a  A, in b  started, GET / answered 404\n  a  A, in b  a guess: no way: postgres://app:hunter2@db\n  a  A, in b  a guess: not tried\n"
     );
 }

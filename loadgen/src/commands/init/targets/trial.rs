@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use regex::Regex;
 
-use super::outcome::Outcome;
+use super::outcome::{Failed, Outcome};
 use crate::lab::service::dropped_have_ended;
 use crate::lab::service::listener::ports_below;
 use crate::lab::{Home, Lab, LabError, Layout, Options, Runtime, Size, file_name};
@@ -31,6 +31,10 @@ static CAUSE: LazyLock<Option<Regex>> = LazyLock::new(|| {
         .ok()
 });
 
+/// Matches the user and the password of a URL. A password may have an `@` or a slash that is not encoded.
+static USER: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"://(?:[^\s"'/@:]*:[^\s"']*@|[^\s"'/@]*@)"#).ok());
+
 /// Tries the targets of these names, one after the other, and calls `done` with the place and the outcome of each.
 /// Dropping the future ends what was started.
 pub(super) async fn try_each(
@@ -51,30 +55,44 @@ pub(super) async fn try_each(
         dropped_have_ended().await;
         done(
             number,
-            tried.unwrap_or_else(|what| Outcome::Failed(explained(&what, logs.path(), name))),
+            tried.unwrap_or_else(|failed| {
+                let detail = explained(&failed.detail, logs.path(), name);
+                Outcome::Failed(Failed { detail, ..failed })
+            }),
         );
     }
     lab.stop().await
 }
 
-async fn try_one(lab: &mut Lab, name: &str) -> Result<Outcome, String> {
+async fn try_one(lab: &mut Lab, name: &str) -> Result<Outcome, Failed> {
     let said = |error: LabError| match error {
-        LabError::Missing { what, .. } => what,
-        error => first_line(&error.to_string()).to_owned(),
+        // The command in the file has the name of the program already.
+        LabError::Missing { what, .. } => told(what),
+        error => not_started(first_line(&error.to_string()).to_owned()),
     };
     let names = [name.to_owned()];
     let build = tokio::time::timeout(BUILT_WITHIN, lab.build(&names));
-    build.await.map_err(|_| over("its build did not end", BUILT_WITHIN))?.map_err(said)?;
+    build.await.map_err(|_| told(over("its build did not end", BUILT_WITHIN)))?.map_err(said)?;
     let start = async {
         let log = format!("{}.log", file_name(name));
         lab.launch_target(name, &log, None, Size::of_workers(1)).await?.ready().await
     };
     let mut start = pin!(start);
     let started = tokio::time::timeout(READY_WITHIN, &mut start).await;
-    let target = started.map_err(|_| elsewhere())?.map_err(said)?;
-    let answered = get(&target.url).await;
+    let target = started.map_err(|_| told(elsewhere()))?.map_err(said)?;
+    let answered = get(&target.url).await.map_err(told);
     let stopped = target.stop().await.map_err(said);
     answered.and_then(|status| stopped.map(|()| Outcome::Answered(status)))
+}
+
+/// Returns a failure whose text is loadgen's own, so that the file may have it.
+fn told(what: String) -> Failed {
+    Failed { kind: what.clone(), detail: what }
+}
+
+/// Returns a failure whose text may be that of the server.
+fn not_started(detail: String) -> Failed {
+    Failed { kind: "it did not start".to_owned(), detail }
 }
 
 /// Explains why a server that runs is not ready. loadgen runs no other process meanwhile.
@@ -115,10 +133,18 @@ fn explained(what: &str, logs: &Path, name: &str) -> String {
         Some(line) => format!("{what}: {line}"),
         None => what.to_owned(),
     };
-    let text = text.replace(char::is_control, " ");
+    let text = masked(&text.replace(char::is_control, " "));
     match text.char_indices().nth(LONGEST) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text,
+    }
+}
+
+/// Masks the user and the password of each URL.
+fn masked(text: &str) -> String {
+    match USER.as_ref() {
+        Some(pattern) => pattern.replace_all(text, "://…@").into_owned(),
+        None => text.to_owned(),
     }
 }
 
@@ -141,6 +167,11 @@ mod tests {
             ("panic: no port\n\ngoroutine 1\n", "it ended: panic: no port"),
             ("a.ts:1 - error TS1: wrong\nFound 1\n", "it ended: a.ts:1 - error TS1: wrong"),
             ("first\n\u{1b}last\n\n", "it ended:  last"),
+            (
+                "OperationalError: no postgres://app:hunter2@db/shop\n",
+                "it ended: OperationalError: no postgres://…@db/shop",
+            ),
+            ("Error: redis://:p@ss/w0rd@cache:1", "it ended: Error: redis://…@cache:1"),
             ("", "it ended"),
         ] {
             fs::write(logs.path().join("shop.log"), log).unwrap();
