@@ -41,7 +41,7 @@ pub(super) fn find<'a>(text: &'a str, place: &Place) -> Vec<(&'a str, Range<usiz
         }
         let range = value(text, name.range(), place).filter(|range| {
             let is_variable = VARIABLE.iter().any(|it| it.is_match(&text[range.clone()]));
-            !range.is_empty() && !(is_graphql && is_variable)
+            !(range.is_empty() || (is_graphql && is_variable))
         });
         found.extend(range.map(|range| (name.as_str(), range)));
     }

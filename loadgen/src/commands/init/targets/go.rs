@@ -26,7 +26,7 @@ fn is_main(folder: &Folder, inside: &str) -> bool {
         // A file that only `go run` takes is no part of the package.
         text.is_some_and(|text| {
             let mut lines = text.lines().map(str::trim_end);
-            !text.contains("//go:build ignore") && lines.any(|line| is_clause(line))
+            !text.contains("//go:build ignore") && lines.any(is_clause)
         })
     })
 }
