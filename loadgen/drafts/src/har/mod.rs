@@ -31,6 +31,12 @@ pub fn draft(recordings: &[(String, String)], options: Options) -> Result<Draft,
         let message = format!("a draft needs one or two recordings, not {}", recordings.len());
         return Err(DraftError::new(message, "pass one recording, or two of the same journey"));
     }
+    if let [(_, one), (_, other)] = recordings
+        && one == other
+    {
+        let help = "record the journey a second time, at best as another person: what differs then is captured";
+        return Err(DraftError::new("both recordings are the same", help));
+    }
     let read = |(name, text): &(String, String)| {
         Journey::read(file::read(name, text)?, name, options.with_static)
     };

@@ -5,6 +5,7 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use memchr::memmem::Finder;
 use regex::Regex;
+use serde_json::Value as Json;
 
 use super::journey::Answer;
 use crate::Value;
@@ -25,6 +26,8 @@ const OTHER_HEADERS: [&str; 6] =
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Rule {
     Json(String),
+    /// Any of the values at a pointer in which `*` stands for each item: each recording took another one.
+    AnyOf(String),
     /// First group of the first match, or of the last one.
     Regex {
         pattern: String,
@@ -104,6 +107,7 @@ impl Rule {
     pub(super) fn value(&self) -> Value {
         match self {
             Self::Json(pointer) => Value::table([("json", pointer.as_str())]),
+            Self::AnyOf(pointer) => Value::table([("json", pointer.as_str()), ("match", "random")]),
             Self::Header(name) => Value::table([("header", name.as_str())]),
             Self::HeaderRegex { name, pattern } => {
                 Value::table([("header", name.as_str()), ("regex", pattern.as_str())])
@@ -113,6 +117,34 @@ impl Rule {
                 Value::table([("regex", pattern.as_str())].into_iter().chain(last))
             }
         }
+    }
+}
+
+/// Returns a pointer with `*` in place of the items' numbers, if it has some.
+fn of_any_item(pointer: &str) -> Option<String> {
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
+    let parts = pointer.split('/').map(|part| if is_number(part) { "*" } else { part });
+    let any = parts.collect::<Vec<_>>().join("/");
+    (any != pointer).then_some(any)
+}
+
+/// Whether a value is at a pointer in which `*` stands for each item.
+fn has(json: &Json, pointer: &str, value: &str) -> bool {
+    match pointer.split_once("/*") {
+        None => json.pointer(pointer).is_some_and(|it| is_text(it, value)),
+        Some((list, rest)) => json
+            .pointer(list)
+            .and_then(Json::as_array)
+            .is_some_and(|items| items.iter().any(|item| has(item, rest, value))),
+    }
+}
+
+/// Whether JSON is a string or a number with this text.
+fn is_text(json: &Json, text: &str) -> bool {
+    match json {
+        Json::String(string) => string == text,
+        Json::Number(number) => number.to_string() == text,
+        _ => false,
     }
 }
 
@@ -130,7 +162,7 @@ impl Sought<'_> {
 
     fn in_json(&self, index: &Index, secrets: &Secrets) -> Option<Rule> {
         let pointers = index.leaves.get(self.value)?.iter();
-        let mut pointers = pointers.filter(|pointer| {
+        let pointers = pointers.filter(|pointer| {
             let mut parts = pointer.split('/');
             let is_same = || {
                 pointer
@@ -143,15 +175,19 @@ impl Sought<'_> {
                 && secrets.last_end(pointer) == 0
                 && (self.value.len() > 1 || is_same())
         });
-        let is_in_other = |pointer: &&String| {
-            let Some((value, answer)) = self.other else { return true };
-            match answer.json.as_ref().and_then(|json| json.pointer(pointer)) {
-                Some(serde_json::Value::String(text)) => text == value,
-                Some(serde_json::Value::Number(number)) => number.to_string() == value,
-                _ => false,
-            }
+        let pointers: Vec<&String> = pointers.collect();
+        let Some((value, answer)) = self.other else {
+            return pointers.first().map(|pointer| Rule::Json((*pointer).clone()));
         };
-        pointers.find(is_in_other).map(|pointer| Rule::Json(pointer.clone()))
+        let json = answer.json.as_ref()?;
+        let is_there =
+            |pointer: &&&String| json.pointer(pointer).is_some_and(|it| is_text(it, value));
+        if let Some(pointer) = pointers.iter().find(is_there) {
+            return Some(Rule::Json((*pointer).clone()));
+        }
+        // Two people took two items of the same list.
+        let any = pointers.iter().filter_map(|pointer| of_any_item(pointer));
+        any.into_iter().find(|pointer| has(json, pointer, value)).map(Rule::AnyOf)
     }
 
     fn in_text(&self, secrets: &Secrets) -> Option<Rule> {

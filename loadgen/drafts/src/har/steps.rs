@@ -126,7 +126,9 @@ fn unknown(journey: &mut Journey, unknown: &[(usize, usize)]) -> Vec<(usize, Str
         if found.is_left_out {
             continue;
         }
-        if found.template.is_none() && is_uuid(&found.value) {
+        // In a path, a new one would name nothing.
+        let is_new = is_uuid(&found.value) && !matches!(found.place, Place::Path(_));
+        if found.template.is_none() && is_new {
             found.template = Some("{{ uuid }}".to_owned());
         } else if found.template.is_none() {
             words.push((*visit, found.place.words()));
@@ -190,6 +192,16 @@ fn say(draft: &mut Draft, journey: &Journey, other: Option<&Journey>, chains: &[
         if count > 0 {
             draft.notes.push(format!("Left out: {what} ({count})."));
         }
+    }
+    if journey
+        .visits
+        .iter()
+        .all(|visit| visit.answer.text.is_empty() && visit.answer.json.is_none())
+    {
+        draft.notes.push(
+            "The recording has no contents of responses, so that no value is taken from them: export it with content."
+                .to_owned(),
+        );
     }
     let foreign = journey.foreign_cookies();
     if !foreign.is_empty() {

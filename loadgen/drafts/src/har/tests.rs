@@ -197,14 +197,48 @@ fn other_writers_are_read() {
 fn a_generated_value_stands_for_an_unknown_uuid() {
     let recording = |id: &str| {
         let body = format!("{{\"id\":\"{id}\"}}");
-        har(&[
-            ("POST", "/events", data("application/json", &body), 201, json!({})),
-            ("GET", &format!("/a/{id}"), json!({}), 200, json!({})),
-        ])
+        har(&[("POST", "/events", data("application/json", &body), 201, json!({}))])
     };
     let one = recording("6ba7b810-9dad-11d1-80b4-00c04fd430c8");
     let text = checked(&read(&[&one, &recording("6ba7b811-9dad-11d1-80b4-00c04fd430c8")]));
     assert!(text.contains("json = { id = \"{{ uuid }}\" }"), "{text}");
+}
+
+/// Nothing has the name of a new UUID.
+#[test]
+fn no_uuid_is_made_for_a_path() {
+    let recording = |id: &str| har(&[("GET", &format!("/a/{id}"), json!({}), 200, json!({}))]);
+    let one = recording("6ba7b810-9dad-11d1-80b4-00c04fd430c8");
+    let draft = read(&[&one, &recording("6ba7b811-9dad-11d1-80b4-00c04fd430c8")]);
+    let text = checked(&draft);
+    assert!(text.contains("get = \"/a/6ba7b810-9dad-11d1-80b4-00c04fd430c8\""), "{text}");
+    assert!(text.contains("decide."), "{text}");
+    let last = draft.notes.last().unwrap();
+    assert!(last.starts_with("The recording has no contents of responses"), "{last}");
+}
+
+#[test]
+fn two_people_may_take_two_items_of_a_list() {
+    let recording = |place: usize| {
+        let items: Vec<Json> =
+            (0..9).map(|n| json!({ "id": 501 + n * 7, "name": format!("thing {n}") })).collect();
+        let id = items[place]["id"].clone();
+        let list = answer("application/json", &json!({ "items": items }).to_string());
+        har(&[
+            ("GET", "/things", json!({}), 200, list),
+            ("GET", &format!("/things/{id}"), json!({}), 200, json!({})),
+        ])
+    };
+    let text = checked(&read(&[&recording(2), &recording(5)]));
+    assert!(text.contains("{ json = \"/items/*/id\", match = \"random\" }"), "{text}");
+    assert!(!text.contains("/things/5") && !text.contains("decide"), "{text}");
+}
+
+#[test]
+fn the_same_recording_twice_is_refused() {
+    let recordings = [("a.har".to_owned(), ADA.to_owned()), ("b.har".to_owned(), ADA.to_owned())];
+    let refused = draft(&recordings, Options::default()).unwrap_err();
+    assert_eq!(refused.message, "both recordings are the same");
 }
 
 #[test]
@@ -313,7 +347,8 @@ fn no_secret_is_in_the_draft() {
             json!({}),
         ),
     ]);
-    for recordings in [vec![text.as_str()], vec![text.as_str(), text.as_str()]] {
+    let again = format!("{text}\n");
+    for recordings in [vec![text.as_str()], vec![text.as_str(), again.as_str()]] {
         let draft = read(&recordings);
         let text = format!("{}{:?}", checked(&draft), draft.notes);
         let left: Vec<&str> =
