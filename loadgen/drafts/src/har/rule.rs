@@ -224,7 +224,10 @@ impl Sought<'_> {
             return None;
         }
         let headers = self.answer.headers.iter();
-        let mut headers = headers.filter(|(name, _)| !OTHER_HEADERS.contains(&name.as_str()));
+        let is_name =
+            |name: &str| name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_".contains(&it));
+        let mut headers =
+            headers.filter(|(name, _)| is_name(name) && !OTHER_HEADERS.contains(&name.as_str()));
         headers.find_map(|(name, text)| {
             let other = match self.other {
                 Some((value, answer)) => {

@@ -235,6 +235,20 @@ fn two_people_may_take_two_items_of_a_list() {
 }
 
 #[test]
+fn a_header_that_no_response_can_have_gives_no_value() {
+    let id = "6ba7b810-9dad-11d1-80b4-00c04fd430c8";
+    let given = |name: &str| json!({ "headers": headers(&[(name, id)]) });
+    let text = |name: &str| {
+        checked(&read(&[&har(&[
+            ("GET", "/", json!({}), 200, given(name)),
+            ("GET", &format!("/a/{id}"), json!({}), 200, json!({})),
+        ])]))
+    };
+    assert!(text("x-id").contains("header = \"x-id\""));
+    assert!(!text("te -scookie").contains("te -scookie"));
+}
+
+#[test]
 fn the_same_recording_twice_is_refused() {
     let recordings = [("a.har".to_owned(), ADA.to_owned()), ("b.har".to_owned(), ADA.to_owned())];
     let refused = draft(&recordings, Options::default()).unwrap_err();
