@@ -22,8 +22,8 @@
 //! `analysis` are compiled for size, and this crate for a short build.
 //!
 //! - [`scenario`]: parses TOML into a validated model; every error points at its line.
-//! - [`drafts`]: first scenarios from what people have, such as the document of an API; imports no
-//!   other layer.
+//! - [`drafts`]: first scenarios from what people have, such as the document of an API; knows of
+//!   [`scenario`] only the words of the format.
 //! - [`measure`]: what happened: outcome, recorder, latencies and their percentiles, snapshot,
 //!   series, summary.
 //! - [`record`]: the documents that are saved and printed: plain data. Their JSON Schemas and the

@@ -179,6 +179,11 @@ impl Value {
     }
 }
 
+/// Returns the keys of a load to begin with, where a source tells nothing of one.
+pub(crate) fn usual_load() -> Vec<Entry> {
+    vec![Entry::new("users", 10), Entry::new("duration", "30s")]
+}
+
 /// Escapes the braces that would begin a placeholder.
 pub(crate) fn escape(text: &str) -> String {
     text.replace("{{", "{{{{")

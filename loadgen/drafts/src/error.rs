@@ -4,9 +4,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct DraftError {
-    /// What is wrong, and where in the source.
+    /// The fault, and its place in the source.
     pub message: String,
-    /// What to do about it.
+    /// Advice how to remove it.
     pub help: String,
 }
 

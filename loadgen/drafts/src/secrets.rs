@@ -1,27 +1,34 @@
 //! Secrets of a source, which a scenario names by environment variables instead.
 
-use std::collections::BTreeSet;
+use std::collections::HashMap;
+
+use crate::names::Names;
+
+/// Most variables. Further secrets share one, as nobody sets so many.
+const MOST: usize = 1_000;
 
 /// Environment variables that stand for the secrets of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Variables {
-    /// Variables with the secrets that they stand for.
-    known: Vec<(String, String)>,
+    /// Variables by the secrets that they stand for.
+    known: HashMap<String, String>,
+    names: Names,
 }
 
 impl Variables {
     /// Returns the placeholder of a secret. A secret that is known already keeps its variable; another one
     /// gets a variable that is named after `hint`, such as the name of a header or of a field.
     pub(crate) fn placeholder(&mut self, hint: &str, secret: &str) -> String {
-        if let Some((name, _)) = self.known.iter().find(|(_, known)| known == secret) {
-            return format!("{{{{ env {name} }}}}");
-        }
-        let taken: BTreeSet<&str> = self.known.iter().map(|(name, _)| name.as_str()).collect();
-        let base = variable(hint);
-        let numbered = (2..).map(|n| format!("{base}_{n}"));
-        let mut names = std::iter::once(base.clone()).chain(numbered);
-        let name = names.find(|name| !taken.contains(name.as_str())).unwrap_or(base);
-        self.known.push((name.clone(), secret.to_owned()));
+        let name = match self.known.get(secret) {
+            Some(name) => name.clone(),
+            None if self.known.len() >= MOST => variable("OTHER_SECRETS"),
+            None => {
+                let hint = if looks_secret(hint) { "TOKEN" } else { hint };
+                let name = self.names.take_word(&variable(hint));
+                self.known.insert(secret.to_owned(), name.clone());
+                name
+            }
+        };
         format!("{{{{ env {name} }}}}")
     }
 }
@@ -85,6 +92,11 @@ pub(crate) fn is_secret(name: &str) -> bool {
     let plain: String =
         name.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect();
     PARTS.iter().any(|part| plain.contains(part)) || WHOLE.contains(&plain.as_str())
+}
+
+/// Whether a cookie is likely a secret, and no preference.
+pub(crate) fn is_secret_cookie(name: &str, value: &str) -> bool {
+    is_secret(name) || name.to_ascii_lowercase().ends_with("sid") || is_token_like(value)
 }
 
 /// Whether a value is likely a secret by its form: a JSON Web Token, or a long random text.

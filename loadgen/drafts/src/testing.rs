@@ -1,4 +1,4 @@
-//! What the tests of all sources share.
+//! Helpers of the tests of all sources.
 
 use std::fs;
 

@@ -1,6 +1,6 @@
 //! Writes a draft as a scenario file.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
 use toml_writer::{ToTomlKey as _, ToTomlValue as _, TomlKeyBuilder, TomlStringBuilder};
 
@@ -75,13 +75,13 @@ fn entry(out: &mut String, entry: &Entry) {
 /// Writes a key with its value. A value that is too long for the line gets a line for each of its parts, a
 /// table by dotted keys.
 fn member(out: &mut String, name: &str, value: &Value) {
-    let line = format!("{name} = {}", inline(value));
+    let line = format!("{name} = {value}");
     let is_long = line.chars().count() > WIDTH;
     match value {
         Value::Array(items) if is_long => {
             let _ = writeln!(out, "{name} = [");
             items.iter().for_each(|item| {
-                let _ = writeln!(out, "  {},", inline(item));
+                let _ = writeln!(out, "  {item},");
             });
             out.push_str("]\n");
         }
@@ -97,20 +97,23 @@ fn member(out: &mut String, name: &str, value: &Value) {
     }
 }
 
-fn inline(value: &Value) -> String {
-    match value {
-        Value::String(text) => string(text),
-        Value::Integer(integer) => integer.to_toml_value(),
-        Value::Float(number) => number.to_toml_value(),
-        Value::Boolean(value) => value.to_toml_value(),
-        Value::Array(items) => {
-            format!("[{}]", items.iter().map(inline).collect::<Vec<_>>().join(", "))
-        }
-        Value::Table(members) if members.is_empty() => "{}".to_owned(),
-        Value::Table(members) => {
-            let pairs =
-                members.iter().map(|(name, value)| format!("{} = {}", key(name), inline(value)));
-            format!("{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+/// Writes the value in one line of TOML.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::String(text) => f.write_str(&string(text)),
+            Self::Integer(integer) => f.write_str(&integer.to_toml_value()),
+            Self::Float(number) => f.write_str(&number.to_toml_value()),
+            Self::Boolean(value) => f.write_str(&value.to_toml_value()),
+            Self::Array(items) => {
+                let items = items.iter().map(Self::to_string);
+                write!(f, "[{}]", items.collect::<Vec<_>>().join(", "))
+            }
+            Self::Table(members) if members.is_empty() => f.write_str("{}"),
+            Self::Table(members) => {
+                let pairs = members.iter().map(|(name, value)| format!("{} = {value}", key(name)));
+                write!(f, "{{ {} }}", pairs.collect::<Vec<_>>().join(", "))
+            }
         }
     }
 }

@@ -117,7 +117,7 @@ fn begins_segment(before: &str) -> bool {
 
 /// Returns whether a header's value may have this character. Allowed characters can neither end a
 /// line nor depend on an encoding.
-pub(super) fn may_be_in_header(c: char) -> bool {
+pub fn may_be_in_header(c: char) -> bool {
     c == '\t' || c == ' ' || c.is_ascii_graphic()
 }
 

@@ -51,11 +51,11 @@ mod secret;
 mod server_url;
 mod sharing;
 mod size_range;
-mod step_line;
 mod stream;
 mod template;
 mod threshold;
 mod tls;
+mod token;
 mod warnings;
 
 use std::path::Path;
@@ -68,8 +68,9 @@ pub use data::Data;
 pub use duration::parse_duration;
 pub use environment::{Environment, process_environment};
 pub use error::{Fault, ScenarioError};
-pub use escape::RenderError;
+pub use escape::{RenderError, may_be_in_header};
 pub use expect::{Condition, Expect, HeaderCondition, JsonType, Statuses};
+pub use file::step_line;
 pub use flow::{Assign, Flow, Given, ITERATION, Repeat};
 #[cfg(any(test, fuzzing))]
 pub use fuzzing::encode_foreign;
@@ -88,18 +89,18 @@ pub use model::{Capture, Counter, EACH, Existing, OnError, Pick, Scenario, Sourc
 pub use nearest::nearest;
 pub use on_disk::OnDisk;
 pub use overrides::{OverrideError, Overrides};
-pub use placeholder::TemplateError;
+pub use placeholder::{PLACEHOLDERS, TemplateError};
 pub use proof::{ExpectedContent, Proof};
 pub use protos::{Protos, message_of_json, messages_of_json, protos_of_text};
 pub use rows::{Cells, Order, Rows};
 pub use server_url::ServerUrl;
 pub use sharing::{Sharing, TooFewStreams};
 pub use size_range::SizeRange;
-pub use step_line::step_line;
 pub use stream::{EndMarker, ExpectedStream, StreamFormat};
 pub use template::Template;
 pub use threshold::{Of, Operator, Threshold};
 pub use tls::{IdentityFault, Tls, TlsVersion, read_pem};
+pub use token::{is_method, is_token};
 
 /// Reads and checks a scenario file for inspection, without environment
 /// variables. The scenario's name is the file's stem.

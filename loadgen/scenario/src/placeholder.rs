@@ -16,7 +16,7 @@ use super::secret::Secret;
 use super::template::{Piece, Template};
 
 /// Names of the built-in placeholders.
-pub(super) const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
+pub const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
 /// Names that templates can use at one point of a scenario file, in addition to the built-in
 /// placeholders.

@@ -32,6 +32,9 @@ pub struct InitArgs {
     /// what differs between them is taken from the responses, such as tokens and IDs.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["targets", "openapi"])]
     pub har: Vec<PathBuf>,
+    /// Send the images, scripts, styles and other static files of the recorded pages, too.
+    #[arg(long, requires = "har", conflicts_with_all = ["targets", "openapi", "curl", "access_log"])]
+    pub with_static: bool,
     /// Write the request of a `curl` command, as browsers and API clients copy it, or of several; `-` reads standard
     /// input.
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["targets", "openapi", "har"])]

@@ -180,6 +180,7 @@ const OTHERS: &[Line] = &[
     ("init", "openapi", &[&["--openapi=openapi.json", "--targets"]]),
     ("init", "with-writes", &[&["--with-writes"]]),
     ("init", "har", &[&["--har=a.har", "--targets"]]),
+    ("init", "with-static", &[&["--with-static"]]),
     ("init", "curl", &[&["--curl=curl http://a", "--targets"]]),
     ("init", "access-log", &[&["--access-log=access.log", "--targets"]]),
     ("init", "speed", &[&["--speed=2"]]),

@@ -12,7 +12,7 @@ pub(super) struct Lines<R> {
     pub number: u64,
 }
 
-/// What the log has next.
+/// Next part of a log.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Next {
     /// A line, without its end.

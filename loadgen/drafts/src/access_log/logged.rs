@@ -1,4 +1,4 @@
-//! What lines of access logs say about requests.
+//! Requests as lines of access logs have them.
 
 use std::borrow::Cow;
 

@@ -18,7 +18,7 @@ const MOST_NAMES: usize = 50;
 /// time nor memory: a small part of what a step needs.
 const LEAST_SHARE: usize = 20_000;
 
-/// What the paths of a sample have in common.
+/// Templates that the paths of a sample have in common.
 #[derive(Debug, Default)]
 pub(super) struct Folded {
     /// Requests whose paths can be sent again.

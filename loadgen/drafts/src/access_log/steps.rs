@@ -7,6 +7,7 @@ use super::paths::{Segment, Template, kept, secret, segment};
 use super::sample::Request;
 use super::segment::encoded;
 use crate::draft::escape;
+use crate::names::Names;
 use crate::{RowsFile, Step, Value};
 
 /// Most rows of a file.
@@ -22,8 +23,8 @@ pub(super) struct Steps {
     pub rows: Vec<RowsFile>,
     /// Names of queries that are left out, as their values may be secret.
     pub secret_names: BTreeSet<String>,
-    names: BTreeSet<String>,
-    files: BTreeSet<String>,
+    names: Names,
+    files: Names,
 }
 
 /// A place of a template where requests differ.
@@ -43,7 +44,7 @@ impl Steps {
         let rows = file.as_ref().map(|file| file.name.as_str());
         let (path, name) = (written(template, &columns, rows), shown(template, &columns));
         let method = if template.head { "HEAD" } else { "GET" };
-        let name = unique(&mut self.names, &format!("{method} {name}"), " ");
+        let name = self.names.take_title(&format!("{method} {name}"));
         let mut step = Step::new(name, method, path);
         let count = template.requests.len();
         step.about.push(format!("{} of the requests.", share(count as u64, requests as u64)));
@@ -72,7 +73,7 @@ impl Steps {
         let last = last.unwrap_or_else(|| "paths".to_owned());
         let longer = format!("{last}_{}", first.name);
         let name = if self.files.contains(&last) { longer } else { last };
-        let name = unique(&mut self.files, &name, "_");
+        let name = self.files.take_word(&name);
         Some(RowsFile {
             file_name: format!("{name}.csv"),
             name,
@@ -86,7 +87,7 @@ impl Steps {
 /// Returns the places where the requests of a template may differ: those of the path, then those of
 /// the query.
 fn columns<'a>(sample: &'a [Request], template: &Template) -> Vec<Column<'a>> {
-    let mut names = BTreeSet::new();
+    let mut names = Names::default();
     let mut columns = Vec::new();
     let requests = || template.requests.iter().map(|place| &*sample[*place].target);
     let one = template.segments.iter().filter(|it| matches!(it, Segment::Value(_))).count() == 1;
@@ -98,7 +99,7 @@ fn columns<'a>(sample: &'a [Request], template: &Template) -> Vec<Column<'a>> {
                 let values = requests().map(|it| segment(it, depth).unwrap_or_default());
                 let alone = one || before.is_empty();
                 let name = if alone { (*label).to_owned() } else { format!("{before}_{label}") };
-                columns.push(Column::new(unique(&mut names, &name, "_"), values.collect()));
+                columns.push(Column::new(names.take_word(&name), values.collect()));
             }
         }
     }
@@ -109,7 +110,7 @@ fn columns<'a>(sample: &'a [Request], template: &Template) -> Vec<Column<'a>> {
     }
     for (parameter, values) in template.query.iter().zip(queries) {
         let name = Some(plain(&parameter.name)).filter(|name| !name.is_empty());
-        let name = unique(&mut names, name.as_deref().unwrap_or("value"), "_");
+        let name = names.take_word(name.as_deref().unwrap_or("value"));
         columns.push(Column::new(name, values));
     }
     let most = template.requests.len();
@@ -215,13 +216,4 @@ fn plain(name: &str) -> String {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.collect::<Vec<_>>().join("_").to_ascii_lowercase();
     name.chars().take(40).collect()
-}
-
-/// Returns the name, with a number if it is taken.
-fn unique(taken: &mut BTreeSet<String>, name: &str, between: &str) -> String {
-    let numbered = (2_u64..).map(|number| format!("{name}{between}{number}"));
-    let mut names = std::iter::once(name.to_owned()).chain(numbered);
-    let free = names.find(|name| !taken.contains(name)).unwrap_or_default();
-    taken.insert(free.clone());
-    free
 }

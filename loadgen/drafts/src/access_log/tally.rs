@@ -1,4 +1,4 @@
-//! What the lines of a log add up to.
+//! Sums over the lines of a log.
 
 use std::borrow::Cow;
 
@@ -7,42 +7,10 @@ use super::logged::{Format, Logged, Method};
 use super::sample::{Request, Sample};
 use super::text;
 use super::timeline::Timeline;
+use crate::static_files;
 
 /// Longest target that is sent again, in bytes.
 const LONGEST: usize = 2_000;
-
-/// Extensions of files that a server does not compute.
-const STATIC: [&[u8]; 29] = [
-    b"css",
-    b"js",
-    b"mjs",
-    b"map",
-    b"png",
-    b"jpg",
-    b"jpeg",
-    b"gif",
-    b"svg",
-    b"ico",
-    b"webp",
-    b"avif",
-    b"bmp",
-    b"woff",
-    b"woff2",
-    b"ttf",
-    b"otf",
-    b"eot",
-    b"mp3",
-    b"mp4",
-    b"webm",
-    b"ogg",
-    b"mov",
-    b"pdf",
-    b"zip",
-    b"gz",
-    b"wasm",
-    b"webmanifest",
-    b"swf",
-];
 
 /// Counts of lines and requests.
 #[derive(Debug)]
@@ -164,7 +132,5 @@ fn target(format: Format, logged: &[u8]) -> Box<str> {
 
 fn is_static(target: &[u8]) -> bool {
     let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
-    let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
-    let Some(dot) = memchr::memrchr(b'.', name) else { return false };
-    STATIC.iter().any(|known| known.eq_ignore_ascii_case(&name[dot + 1..]))
+    static_files::is_static(&String::from_utf8_lossy(path))
 }

@@ -1,4 +1,4 @@
-//! What the tests of access logs share.
+//! Helpers of the tests of access logs.
 
 use super::{Options, draft};
 use crate::Draft;

@@ -7,6 +7,8 @@ mod words;
 use flags::Flags;
 use request::Part;
 
+use crate::draft::usual_load;
+use crate::names::Names;
 use crate::recorded::{Request, Secrets};
 use crate::{Draft, DraftError, Entry, Flow, Step, Value};
 
@@ -26,7 +28,7 @@ pub fn draft(command: &str) -> Result<Draft, DraftError> {
                     parts.extend(request::read(&Flags::read(words)?)?);
                 }
             }
-            // What reads the output of curl.
+            // A program that reads the output of curl.
             Some(_) if !parts.is_empty() => {}
             _ => return Err(no_curl()),
         }
@@ -60,7 +62,7 @@ fn write(mut parts: Vec<Part>, url: String) -> Draft {
         part.credentials().for_each(|(hint, secret)| secrets.note_one(hint, secret));
     }
     secrets.sort();
-    let mut names = crate::recorded::Names::default();
+    let mut names = Names::default();
     let mut steps = Vec::new();
     for part in &mut parts {
         secrets.conceal(&mut part.request);
@@ -72,15 +74,15 @@ fn write(mut parts: Vec<Part>, url: String) -> Draft {
         }
     }
     draft.http = http(&parts, &mut secrets);
-    draft.load = crate::recorded::load();
+    draft.load = usual_load();
     draft.flows = vec![Flow { name: "commands".to_owned(), weight: 1, steps, ..Flow::default() }];
     draft.url = Some(url);
     draft
 }
 
-fn step(part: &Part, names: &mut crate::recorded::Names, secrets: &mut Secrets) -> Step {
+fn step(part: &Part, names: &mut Names, secrets: &mut Secrets) -> Step {
     let Part { request, .. } = part;
-    let name = names.unique(&format!("{} {}", request.method, request.shape()));
+    let name = names.take_title(&format!("{} {}", request.method, request.shape()));
     let mut step = Request::step(request, name);
     step.about.extend(part.about.iter().cloned());
     if let Some((user, password)) = &part.auth {

@@ -1,10 +1,12 @@
 //! Reads the flags of a command into a request.
 
+use loadgen_scenario::is_method;
 use url::{Url, form_urlencoded};
 
 use super::flags::Flags;
 use crate::DraftError;
 use crate::recorded::{self, Content, Request, Sent};
+use crate::secrets::is_secret_cookie;
 
 /// Most redirects that curl follows with `-L` and loadgen follows at all.
 const REDIRECTS: i64 = 20;
@@ -35,7 +37,7 @@ impl Part {
     pub(super) fn credentials(&self) -> impl Iterator<Item = (&str, &str)> {
         let password = self.auth.iter().map(|(_, password)| ("API_PASSWORD", password.as_str()));
         let cookies = self.cookie.iter().flat_map(|cookie| recorded::cookies(cookie));
-        let cookies = cookies.filter(|(name, value)| recorded::is_secret_cookie(name, value));
+        let cookies = cookies.filter(|(name, value)| is_secret_cookie(name, value));
         password.chain(cookies)
     }
 }
@@ -102,9 +104,7 @@ fn read_one(flags: &Flags, url: &str) -> Result<Part, DraftError> {
         content = Content::File(path.to_owned());
     }
     let method = flags.last("request").unwrap_or(usual).to_owned();
-    let is_method = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-    if method.is_empty() || !method.chars().all(is_method) || method.eq_ignore_ascii_case("CONNECT")
-    {
+    if !is_method(&method) {
         return Err(DraftError::new(
             "the method of a curl command cannot be sent",
             "write a method such as POST",

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use super::align::{self, Key};
 use super::journey::{Answer, Chain, Journey, Visit};
 use super::rule::{Index, Rule, Sought, longest_word};
+use crate::names::Names;
 use crate::recorded::{Credentials, Place, Secrets, Slot};
 use crate::secrets::{is_token_like, is_uuid};
 
@@ -16,13 +17,10 @@ pub(super) const LONGEST: Duration = Duration::from_secs(30);
 /// Most captured values that are searched within another value.
 const MOST_KNOWN: usize = 1000;
 
-/// Names of placeholders, which captures cannot have.
-const PLACEHOLDERS: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
-
 /// Headers whose values no response has.
 const OWN_HEADERS: [&str; 5] = ["accept", "accept-language", "user-agent", "origin", "referer"];
 
-/// What connects the requests of a journey.
+/// Values that connect the requests of a journey.
 #[derive(Default)]
 pub(super) struct Connections {
     /// Captures of each step.
@@ -53,7 +51,7 @@ struct Search<'a> {
     secrets: &'a Secrets,
     /// Captured values of both recordings, with their names.
     known: BTreeMap<(String, Option<String>), String>,
-    names: BTreeSet<String>,
+    names: Names,
     deadline: Instant,
     found: Connections,
 }
@@ -99,7 +97,7 @@ impl<'a> Search<'a> {
         let indexes = (0..count).map(|_| None).collect();
         let captures = vec![Vec::new(); count];
         let found = Connections { captures, ..Connections::default() };
-        let (known, names) = (BTreeMap::new(), BTreeSet::new());
+        let (known, names) = (BTreeMap::new(), Names::of_captures());
         Self { one, other, pairs, indexes, secrets, known, names, deadline, found }
     }
 
@@ -273,14 +271,8 @@ impl<'a> Search<'a> {
         name = name.trim_matches(['_', '-']).to_owned();
         if name.is_empty() || self.secrets.last_end(&wanted) > 0 || is_token_like(&name) {
             name = "value".to_owned();
-        } else if PLACEHOLDERS.contains(&name.as_str()) {
-            name += "_value";
         }
-        let numbered = (2..).map(|number| format!("{name}_{number}"));
-        let mut names = std::iter::once(name.clone()).chain(numbered);
-        let name = names.find(|name| !self.names.contains(name)).unwrap_or(name);
-        self.names.insert(name.clone());
-        name
+        self.names.take_word(&name)
     }
 }
 

@@ -3,14 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
+use loadgen_scenario::is_method;
 use serde_json::Value as Json;
 use url::Url;
 
 use super::file::{Entry, File};
 use super::kind::{is_document, is_static};
 use crate::DraftError;
-use crate::recorded::{Content, LONGEST, Part, Request, Secrets, Sent, is_secret_cookie, leaves};
+use crate::recorded::{Content, LONGEST, Part, Request, Secrets, Sent, leaves};
 use crate::secrets::is_secret;
+use crate::secrets::is_secret_cookie;
 
 /// Most redirects that a step follows.
 const MOST_REDIRECTS: usize = 20;
@@ -218,11 +220,7 @@ impl Visit {
         let target = target(&entry, &url);
         let text = url_text(&url);
         let Entry { request, response, .. } = entry;
-        let is_method = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
-        if request.method.is_empty()
-            || !request.method.chars().all(is_method)
-            || request.method.eq_ignore_ascii_case("CONNECT")
-        {
+        if !is_method(&request.method) {
             return Err(DraftError::new(
                 format!("{} has no method that can be sent", place()),
                 "leave out the entry",

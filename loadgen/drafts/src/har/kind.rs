@@ -3,16 +3,11 @@
 use url::Url;
 
 use super::file::Entry;
+use crate::static_files;
 
 /// Types of resources that browsers name.
 const FILES: [&str; 7] =
     ["image", "stylesheet", "script", "font", "media", "manifest", "texttrack"];
-
-/// Extensions of files that pages name.
-const EXTENSIONS: [&str; 24] = [
-    "avif", "bmp", "css", "eot", "gif", "ico", "jpeg", "jpg", "js", "map", "mjs", "mp3", "mp4",
-    "ogg", "otf", "png", "svg", "ttf", "wasm", "wav", "webm", "webp", "woff", "woff2",
-];
 
 /// Whether a request is one for a page.
 pub(super) fn is_document(entry: &Entry) -> bool {
@@ -35,12 +30,10 @@ pub(super) fn is_static(entry: &Entry, url: &Url) -> bool {
     {
         return true;
     }
-    // The response to a fetch, or a page, is no file of a page, whatever its name.
+    // A page, or the response to a fetch, is no static file, whatever its name.
     let is_page_or_data =
         !entry.resource_type.is_empty() || essence.contains("html") || essence.contains("json");
-    let name = url.path().rsplit('/').next().unwrap_or_default();
-    let extension = name.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase());
-    !is_page_or_data && extension.is_some_and(|it| EXTENSIONS.contains(&it.as_str()))
+    !is_page_or_data && static_files::is_static(url.path())
 }
 
 fn essence(entry: &Entry) -> String {

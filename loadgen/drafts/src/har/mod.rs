@@ -60,6 +60,8 @@ pub fn draft(recordings: &[(String, String)], options: Options) -> Result<Draft,
 }
 
 #[cfg(test)]
+mod concealed;
+#[cfg(test)]
 mod properties;
 #[cfg(test)]
 mod tests;

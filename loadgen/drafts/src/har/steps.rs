@@ -4,7 +4,9 @@ use std::collections::BTreeSet;
 
 use super::correlate::Connections;
 use super::journey::{Chain, Journey};
-use crate::recorded::{self, Credentials, Names, Place, Secrets};
+use crate::draft::usual_load;
+use crate::names::Names;
+use crate::recorded::{Credentials, Place, Secrets};
 use crate::secrets::is_uuid;
 use crate::{Draft, Entry, Flow, Step, Value};
 
@@ -58,7 +60,7 @@ pub(super) fn write(
         description: format!("Recorded with {}", journey.browser)
             .trim_end_matches(" with ")
             .to_owned(),
-        load: recorded::load(),
+        load: usual_load(),
         url: Some(journey.origin.clone()),
         ..Draft::default()
     };
@@ -146,7 +148,7 @@ fn step(
 ) -> Step {
     let first = &journey.visits[chain.first];
     let last = &journey.visits[chain.last()];
-    let name = names.unique(&format!("{} {}", first.request.method, first.request.shape()));
+    let name = names.take_title(&format!("{} {}", first.request.method, first.request.shape()));
     let mut step = first.request.step(name);
     if let Ok(redirects) = i64::try_from(chain.followed.len())
         && redirects > 0

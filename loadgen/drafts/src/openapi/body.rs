@@ -13,7 +13,7 @@ pub(super) enum Drafted {
     Nothing,
     /// Value of `body`, with comments above it.
     Body(Value, Vec<String>),
-    /// What a person must decide first.
+    /// No body can be drafted: the decision that a person must take first.
     Unknown(String),
 }
 

@@ -1,10 +1,8 @@
 //! Captures: values that a step takes from its response for later steps.
 
 use super::sources::Source;
+use crate::names::Names;
 use crate::{Entry, Step, Value};
-
-/// Words that placeholders have for themselves.
-const TAKEN: [&str; 6] = ["uuid", "int", "name", "user", "iteration", "env"];
 
 /// Adds a capture to a step. A response may lack its value until a step needs it: see [`require`].
 pub(super) fn capture(step: &mut Step, name: &str, source: &Source) {
@@ -38,21 +36,24 @@ pub(super) fn require(step: &mut Step, name: &str) {
     }
 }
 
-/// Returns a name for a captured value that no other value of the flow, no login and no placeholder has.
-pub(super) fn name(parameter: &str, captured: &[(Source, String)]) -> String {
-    let plain: String = parameter
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' })
-        .collect();
-    // The logins capture `token`, `token_2` and so on.
-    let plain = if plain.is_empty() || plain.starts_with("token") {
-        format!("path_{plain}")
-    } else {
-        plain
-    };
-    let is_taken =
-        |name: &str| TAKEN.contains(&name) || captured.iter().any(|(_, known)| known == name);
-    let numbered = (2..).map(|n| format!("{plain}_{n}"));
-    let mut names = std::iter::once(plain.clone()).chain(numbered);
-    names.find(|name| !is_taken(name)).unwrap_or(plain)
+/// Names of the captured values of a flow.
+pub(super) struct CaptureNames(Names);
+
+impl Default for CaptureNames {
+    fn default() -> Self {
+        Self(Names::of_captures())
+    }
+}
+
+impl CaptureNames {
+    /// Takes a name for the value of a parameter that no other value of the flow and no login has.
+    pub(super) fn take(&mut self, parameter: &str) -> String {
+        let is_of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let plain: String =
+            parameter.chars().map(|c| if is_of_name(c) { c } else { '_' }).collect();
+        // The logins capture `token`, `token_2` and so on.
+        let is_taken = plain.is_empty() || plain.starts_with("token");
+        let plain = if is_taken { format!("path_{plain}") } else { plain };
+        self.0.take_word(&plain)
+    }
 }

@@ -1,10 +1,11 @@
-//! What a response must be, by the document.
+//! The expected response of an operation, by the document.
 
 use serde_json::Value as Json;
 
 use super::document::{Document, Operation, is_json};
 use super::example::type_of;
 use crate::Value;
+use crate::pointer;
 
 /// Most members of an object whose types are looked at: each costs the generator time.
 const MOST_MEMBERS: usize = 5;
@@ -56,7 +57,7 @@ fn types(document: &Document, schema: &Json) -> Vec<(String, Value)> {
     let required = schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str);
     let members = required.filter_map(|name| {
         let type_of = certain(document, &schema["properties"][name])?;
-        let pointer = format!("/{}", name.replace('~', "~0").replace('/', "~1"));
+        let pointer = format!("/{}", pointer::escaped(name));
         Some((pointer, Value::from(type_of)))
     });
     let members: Vec<_> =

@@ -1,5 +1,7 @@
 //! The query, the headers and the cookies of a step.
 
+use loadgen_scenario::{is_token, may_be_in_header};
+
 use super::template;
 use crate::draft::escape;
 use crate::{Step, Value};
@@ -21,7 +23,7 @@ const NOT_OWN: [&str; 13] = [
     "upgrade",
 ];
 
-/// What a step sends beside its path and its body, each name once.
+/// Parts of a request beside its path and its body, each name once.
 #[derive(Default)]
 pub(super) struct Fields {
     query: Vec<(String, Value)>,
@@ -44,8 +46,7 @@ impl Fields {
     /// Sets a header that proves who sends the request, such as `authorization`.
     pub(super) fn set_proof(&mut self, name: &str, text: &str) -> bool {
         let name = name.to_ascii_lowercase();
-        let can_be_sent =
-            is_token(&name) && text.chars().all(|c| c == '\t' || (' '..='~').contains(&c));
+        let can_be_sent = is_token(&name) && text.chars().all(may_be_in_header);
         if can_be_sent {
             self.headers.retain(|(known, _)| *known != name);
             self.headers.push((name, text.into()));
@@ -55,7 +56,7 @@ impl Fields {
 
     /// Sets a cookie. Returns whether a request can have it.
     pub(super) fn set_cookie(&mut self, name: &str, text: &str) -> bool {
-        let is_plain = text.chars().all(|c| (' '..='~').contains(&c) && c != ';');
+        let is_plain = text.chars().all(|c| may_be_in_header(c) && c != ';');
         let can_be_sent = is_token(name) && is_plain;
         if can_be_sent {
             self.cookies.retain(|(known, _)| known != name);
@@ -78,10 +79,4 @@ impl Fields {
             step.push("headers", Value::Table(self.headers));
         }
     }
-}
-
-/// Whether a text can be the name of a header or of a cookie (RFC 9110, 5.6.2).
-fn is_token(text: &str) -> bool {
-    !text.is_empty()
-        && text.chars().all(|c| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c))
 }

@@ -1,7 +1,7 @@
 //! The steps of a flow: each operation as a request, after the requests whose responses it needs.
 
 use super::body::{self, Drafted};
-use super::captures;
+use super::captures::{self, CaptureNames};
 use super::document::{Document, Operation, Parameter};
 use super::example::Examples;
 use super::expected::expect;
@@ -9,6 +9,7 @@ use super::fields::Fields;
 use super::security::Proof;
 use super::sources::{self, Source};
 use super::{Options, template};
+use crate::names::Names;
 use crate::{Entry, Step, Value};
 
 /// Longest chain of operations of which each needs a response to the one before.
@@ -18,12 +19,14 @@ const LONGEST_CHAIN: usize = 8;
 pub(super) struct Journeys<'a, 'b> {
     pub(super) document: &'a Document,
     pub(super) operations: &'b [Operation<'a>],
-    /// What the requests of each operation prove.
+    /// Proofs that the requests of each operation have.
     pub(super) proofs: &'b [Vec<Proof>],
     /// Path before that of each operation.
     pub(super) prefix: &'b str,
     pub(super) options: Options,
     pub(super) examples: Examples<'a>,
+    /// Names of all steps and flows.
+    pub(super) names: Names,
 }
 
 /// A flow that is being written.
@@ -34,9 +37,11 @@ struct Journey {
     operations: Vec<usize>,
     /// Sources with the names under which their values are captured.
     captured: Vec<(Source, String)>,
+    /// These names.
+    names: CaptureNames,
 }
 
-/// What a step needs, and what speaks against sending it.
+/// Parts of a step, and the reasons against sending it.
 #[derive(Default)]
 struct Parts {
     about: Vec<String>,
@@ -50,23 +55,17 @@ struct Parts {
 }
 
 impl Journeys<'_, '_> {
-    /// Returns the steps for some operations. `names` are those of all steps so far.
-    pub(super) fn steps(&mut self, members: &[usize], names: &mut Vec<String>) -> Vec<Step> {
+    /// Returns the steps for some operations.
+    pub(super) fn steps(&mut self, members: &[usize]) -> Vec<Step> {
         let mut journey = Journey::default();
         for member in members {
-            self.place(*member, &mut journey, names, 0);
+            self.place(*member, &mut journey, 0);
         }
         journey.steps
     }
 
     /// Returns the place of an operation's step in a flow, which gets the step if it lacks it.
-    fn place(
-        &mut self,
-        number: usize,
-        journey: &mut Journey,
-        names: &mut Vec<String>,
-        depth: usize,
-    ) -> Option<usize> {
+    fn place(&mut self, number: usize, journey: &mut Journey, depth: usize) -> Option<usize> {
         if let Some(place) = journey.operations.iter().position(|known| *known == number) {
             return Some(place);
         }
@@ -78,13 +77,13 @@ impl Journeys<'_, '_> {
         // A shorter one mostly repeats the name, as FastAPI's do.
         let summary = operation.summary().filter(|it| it.split_whitespace().count() > 2);
         parts.about.extend(summary.map(str::to_owned));
-        let path = self.path(number, &mut parts, journey, names, depth);
+        let path = self.path(number, &mut parts, journey, depth);
         self.parameters(operation, &mut parts);
         if let Some(why) = harm(operation, parts.is_own) {
             parts.is_blocked = true;
             parts.about.push(why);
         }
-        let name = unique(operation.name(), names);
+        let name = self.names.take_title(&operation.name());
         let mut step = Step::new(name, operation.method, path);
         self.prove(number, &mut step, &mut parts);
         parts.fields.write(&mut step);
@@ -121,7 +120,6 @@ impl Journeys<'_, '_> {
         number: usize,
         parts: &mut Parts,
         journey: &mut Journey,
-        names: &mut Vec<String>,
         depth: usize,
     ) -> String {
         let operation = &self.operations[number];
@@ -131,7 +129,7 @@ impl Journeys<'_, '_> {
             rest.split_once('{').and_then(|(before, after)| Some((before, after.split_once('}')?)))
         {
             path += &template::constant(before);
-            let value = self.captured(number, name, parts, journey, names, depth);
+            let value = self.captured(number, name, parts, journey, depth);
             path += &value.unwrap_or_else(|| self.known(operation, name, parts));
             rest = after;
         }
@@ -145,7 +143,6 @@ impl Journeys<'_, '_> {
         parameter: &str,
         parts: &mut Parts,
         journey: &mut Journey,
-        names: &mut Vec<String>,
         depth: usize,
     ) -> Option<String> {
         let operation = &self.operations[number];
@@ -157,7 +154,7 @@ impl Journeys<'_, '_> {
             self.options.with_writes,
         )?;
         parts.is_own = !self.operations[source.operation].is_safe() && !source.is_one_of_many();
-        let place = self.place(source.operation, journey, names, depth + 1)?;
+        let place = self.place(source.operation, journey, depth + 1)?;
         parts.is_blocked |= journey.steps[place].off;
         let known = journey.captured.iter().find(|(known, _)| {
             known.operation == source.operation && known.pointer == source.pointer
@@ -165,7 +162,7 @@ impl Journeys<'_, '_> {
         let name = match known {
             Some((_, name)) => name.clone(),
             None => {
-                let name = captures::name(parameter, &journey.captured);
+                let name = journey.names.take(parameter);
                 captures::capture(&mut journey.steps[place], &name, &source);
                 journey.captured.push((source, name.clone()));
                 name
@@ -285,13 +282,4 @@ fn has_example(parameter: &Parameter<'_>) -> bool {
     let has =
         |json: &serde_json::Value| json.get("example").is_some() || json.get("examples").is_some();
     has(parameter.json) || has(&parameter.json["schema"])
-}
-
-/// Returns a name that no step has, and adds it to the names.
-fn unique(name: String, names: &mut Vec<String>) -> String {
-    let numbered = (2..).map(|n| format!("{name} ({n})"));
-    let mut all = std::iter::once(name.clone()).chain(numbered);
-    let free = all.find(|it| !names.contains(it)).unwrap_or_else(|| name.clone());
-    names.push(free.clone());
-    free
 }

@@ -16,6 +16,7 @@ mod security;
 mod sources;
 mod template;
 
+use loadgen_scenario::ITERATION;
 use loadgen_text::counted;
 use url::Url;
 
@@ -23,9 +24,11 @@ use self::document::{Document, Operation};
 use self::example::Examples;
 use self::journey::Journeys;
 use self::security::{Proof, Security};
-use crate::{Draft, DraftError, Entry, Flow, Step};
+use crate::draft::usual_load;
+use crate::names::Names;
+use crate::{Draft, DraftError, Flow, Step};
 
-/// What a draft from the description of an API has.
+/// Options of a draft from the description of an API.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Options {
     /// Whether steps that may change data are sent, or left as comments.
@@ -51,9 +54,9 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
     }
     let prefix = prefix(&document);
     let mut examples = Examples::new(&document);
-    let mut security = Security::new(&document);
+    let mut security = Security::new(&document, &operations, &prefix);
     let proofs: Vec<Vec<Proof>> =
-        operations.iter().map(|it| security.of(it, &operations, &mut examples, &prefix)).collect();
+        operations.iter().map(|it| security.of(it, &mut examples)).collect();
     let logins = security.logins;
     let is_login = |it: &Operation<'_>| {
         let path = format!("{prefix}{}", it.path);
@@ -68,15 +71,15 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
         prefix: &prefix,
         options,
         examples,
+        names: Names::default(),
     };
+    // Results name all flows together so.
+    journeys.names.take_title(ITERATION);
+    logins.iter().for_each(|step| drop(journeys.names.take_title(&step.name)));
     let mut flows: Vec<Flow> = Vec::new();
-    let mut names: Vec<String> = logins.iter().map(|step| step.name.clone()).collect();
     for (group, members) in groups {
-        let steps = journeys.steps(&members, &mut names);
-        let is_taken = group == "iteration"
-            || names.contains(&group)
-            || flows.iter().any(|it| it.name == group);
-        let name = if is_taken { format!("{group} (flow)") } else { group };
+        let name = journeys.names.take_title(&group);
+        let steps = journeys.steps(&members);
         flows.push(Flow { name, weight: 1, about: Vec::new(), steps });
     }
     let steps = || flows.iter().flat_map(|flow| &flow.steps);
@@ -112,7 +115,7 @@ pub fn draft(document: &str, options: Options) -> Result<Draft, DraftError> {
     Ok(Draft {
         about: about(document.title(), writes, flows.len()),
         description: format!("Requests of {}", document.title()),
-        load: vec![Entry::new("users", 10), Entry::new("duration", "30s")],
+        load: usual_load(),
         notes: all_notes,
         start: logins,
         flows,
@@ -184,5 +187,7 @@ fn notes(all: usize, sent: usize, flows: usize) -> String {
     format!("{}{in_flows}{comments}", counted(sent as u64, "step"))
 }
 
+#[cfg(test)]
+mod hostile;
 #[cfg(test)]
 mod tests;

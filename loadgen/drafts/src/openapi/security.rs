@@ -8,7 +8,7 @@ use super::example::Examples;
 use crate::secrets::is_secret;
 use crate::{Step, Value};
 
-/// What a scheme of security asks of a request.
+/// Part of a request by which it proves who sends it, as a scheme of security asks.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Proof {
     /// A header with this value, which may have placeholders.
@@ -21,18 +21,33 @@ pub(super) enum Proof {
     Basic(Value),
 }
 
-/// Steps that log users in, and what the schemes of a document ask for.
-pub(super) struct Security<'a> {
+/// How well proofs suit a load test: the smaller, the better.
+const LOGIN: u8 = 1;
+const GUESSED_LOGIN: u8 = 2;
+const PASSWORD: u8 = 2;
+const KEY: u8 = 3;
+const TOKEN: u8 = 4;
+const SESSION: u8 = 5;
+
+/// Steps that log users in, and the proofs that the schemes of a document ask for.
+pub(super) struct Security<'a, 'b> {
     document: &'a Document,
+    operations: &'b [Operation<'a>],
+    /// Path before that of each operation.
+    prefix: &'b str,
     /// Steps that each user sends once, with the names of the operations that they call.
     pub(super) logins: Vec<Step>,
     /// Schemes that were looked at, with their proofs and how well each suits.
     known: Vec<(String, Option<(u8, Proof)>)>,
 }
 
-impl<'a> Security<'a> {
-    pub(super) fn new(document: &'a Document) -> Self {
-        Self { document, logins: Vec::new(), known: Vec::new() }
+impl<'a, 'b> Security<'a, 'b> {
+    pub(super) fn new(
+        document: &'a Document,
+        operations: &'b [Operation<'a>],
+        prefix: &'b str,
+    ) -> Self {
+        Self { document, operations, prefix, logins: Vec::new(), known: Vec::new() }
     }
 
     /// Returns the proofs of an operation: those of the alternative that suits a load test best, without a
@@ -40,15 +55,13 @@ impl<'a> Security<'a> {
     pub(super) fn of(
         &mut self,
         operation: &Operation<'a>,
-        operations: &[Operation<'a>],
         examples: &mut Examples<'_>,
-        prefix: &str,
     ) -> Vec<Proof> {
         let alternatives = self.document.security(operation);
         let mut best: Option<(u8, Vec<Proof>)> = None;
         for names in alternatives {
             let proofs: Option<Vec<(u8, Proof)>> =
-                names.iter().map(|name| self.scheme(name, operations, examples, prefix)).collect();
+                names.iter().map(|name| self.scheme(name, examples)).collect();
             let Some(proofs) = proofs else { continue };
             let cost = proofs.iter().map(|(cost, _)| *cost).max().unwrap_or(0);
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
@@ -58,29 +71,24 @@ impl<'a> Security<'a> {
         best.map(|(_, proofs)| proofs).unwrap_or_default()
     }
 
-    fn scheme(
-        &mut self,
-        name: &str,
-        operations: &[Operation<'a>],
-        examples: &mut Examples<'_>,
-        prefix: &str,
-    ) -> Option<(u8, Proof)> {
+    fn scheme(&mut self, name: &str, examples: &mut Examples<'_>) -> Option<(u8, Proof)> {
         if let Some((_, proof)) = self.known.iter().find(|(known, _)| known == name) {
             return proof.clone();
         }
         let scheme = self.document.security_scheme(name);
         let proof = match scheme["type"].as_str() {
-            Some("oauth2") => Some(self.oauth2(name, &scheme["flows"], examples, prefix)),
+            Some("oauth2") => Some(self.oauth2(name, &scheme["flows"], examples)),
             Some("http")
                 if scheme["scheme"].as_str().is_some_and(|it| it.eq_ignore_ascii_case("basic")) =>
             {
                 let user = examples.variables.placeholder("API_USER", "user");
                 let password = examples.variables.placeholder("API_PASSWORD", "password");
-                Some((2, Proof::Basic(Value::table([("user", user), ("password", password)]))))
+                Some((
+                    PASSWORD,
+                    Proof::Basic(Value::table([("user", user), ("password", password)])),
+                ))
             }
-            Some("http") | Some("openIdConnect") => {
-                Some(self.bearer(name, operations, examples, prefix))
-            }
+            Some("http") | Some("openIdConnect") => Some(self.bearer(name, examples)),
             Some("apiKey") => api_key(name, scheme, examples),
             _ => None,
         };
@@ -89,14 +97,8 @@ impl<'a> Security<'a> {
     }
 
     /// OAuth 2 (RFC 6749): the flows without a browser log in by themselves; others need a token.
-    fn oauth2(
-        &mut self,
-        name: &str,
-        flows: &Json,
-        examples: &mut Examples<'_>,
-        prefix: &str,
-    ) -> (u8, Proof) {
-        let url_of = |flow: &str| path_of(flows[flow]["tokenUrl"].as_str()?, prefix);
+    fn oauth2(&mut self, name: &str, flows: &Json, examples: &mut Examples<'_>) -> (u8, Proof) {
+        let url_of = |flow: &str| path_of(flows[flow]["tokenUrl"].as_str()?, self.prefix);
         let mut form = Vec::new();
         let (path, auth) = if let Some(path) = url_of("password") {
             form.push(("grant_type".to_owned(), Value::from("password")));
@@ -122,20 +124,14 @@ impl<'a> Security<'a> {
             step.push("auth", auth);
         }
         step.push("body", Value::table([("form", Value::Table(form))]));
-        (1, self.login(step, "/access_token"))
+        (LOGIN, self.login(step, "/access_token"))
     }
 
     /// A bearer token (RFC 6750): of an operation that looks like a login, or of the environment.
-    fn bearer(
-        &mut self,
-        name: &str,
-        operations: &[Operation<'a>],
-        examples: &mut Examples<'_>,
-        prefix: &str,
-    ) -> (u8, Proof) {
+    fn bearer(&mut self, name: &str, examples: &mut Examples<'_>) -> (u8, Proof) {
         const TOKENS: [&str; 6] =
             ["access_token", "accessToken", "token", "access", "jwt", "id_token"];
-        let found = operations.iter().find_map(|it| {
+        let found = self.operations.iter().find_map(|it| {
             let properties = self.document.answer(it)["properties"].as_object()?;
             let token = TOKENS.iter().find(|token| properties.contains_key(**token))?;
             let needs_itself = self.document.security(it).iter().flatten().any(|it| *it == name);
@@ -145,14 +141,15 @@ impl<'a> Security<'a> {
         let Some(body) = login_body(self.document, operation, examples) else {
             return token_of_environment(examples);
         };
-        let mut step = Step::new(self.login_name(), "POST", format!("{prefix}{}", operation.path));
+        let mut step =
+            Step::new(self.login_name(), "POST", format!("{}{}", self.prefix, operation.path));
         step.about.push(format!(
             "Guessed: {} looks like the login that gives the token of the security scheme {name}.",
             operation.name()
         ));
         step.push("when", "start");
         step.push("body", body);
-        (2, self.login(step, &format!("/{token}")))
+        (GUESSED_LOGIN, self.login(step, &format!("/{token}")))
     }
 
     fn login_name(&self) -> String {
@@ -241,16 +238,16 @@ fn login_body(
 
 fn token_of_environment(examples: &mut Examples<'_>) -> (u8, Proof) {
     let token = examples.variables.placeholder("API_TOKEN", "bearer");
-    (4, Proof::Header("authorization".to_owned(), format!("Bearer {token}")))
+    (TOKEN, Proof::Header("authorization".to_owned(), format!("Bearer {token}")))
 }
 
 fn api_key(scheme: &str, json: &Json, examples: &mut Examples<'_>) -> Option<(u8, Proof)> {
     let name = json["name"].as_str()?.to_owned();
     let key = examples.variables.placeholder(&name, scheme);
     match json["in"].as_str()? {
-        "header" => Some((3, Proof::Header(name.to_ascii_lowercase(), key))),
-        "query" => Some((3, Proof::Query(name, key))),
-        "cookie" => Some((5, Proof::Cookie(name, key))),
+        "header" => Some((KEY, Proof::Header(name.to_ascii_lowercase(), key))),
+        "query" => Some((KEY, Proof::Query(name, key))),
+        "cookie" => Some((SESSION, Proof::Cookie(name, key))),
         _ => None,
     }
 }

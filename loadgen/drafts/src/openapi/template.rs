@@ -4,10 +4,10 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::Value;
 
-/// What is encoded within a segment of a path: all but the unreserved characters of RFC 3986, 2.3.
+/// Characters that are encoded within a segment of a path: all but the unreserved characters of RFC 3986, 2.3.
 const SEGMENT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// What is encoded of the path of a document: its slashes and other delimiters stay.
+/// Characters that are encoded in the path of a document: slashes and other delimiters stay.
 const PATH: &AsciiSet = &percent_encoding::CONTROLS
     .add(b' ')
     .add(b'"')

@@ -19,16 +19,11 @@ const SHORTEST_EQUAL: usize = 3;
 /// Most secrets that are searched within other values. Each search reads all values.
 const MOST_WITHIN: usize = 1000;
 
-/// Most variables. Further secrets share one, as nobody sets so many.
-const MOST_VARIABLES: usize = 1000;
-
 /// Secrets of a source.
 #[derive(Debug, Default)]
 pub(crate) struct Secrets {
     /// Environment variables that stand for them.
     variables: Variables,
-    /// Placeholders of the secrets that have variables.
-    placeholders: HashMap<String, String>,
     /// All secrets with the names of their variables to be.
     known: HashMap<String, String>,
     /// Secrets that are searched within other values, the longest first.
@@ -106,17 +101,7 @@ impl Secrets {
 
     /// Returns the placeholder of a secret.
     pub(crate) fn placeholder(&mut self, hint: &str, secret: &str) -> String {
-        if let Some(placeholder) = self.placeholders.get(secret) {
-            return placeholder.clone();
-        }
-        let hint = if looks_secret(hint) { "TOKEN" } else { hint };
-        let placeholder = if self.placeholders.len() < MOST_VARIABLES {
-            self.variables.placeholder(hint, secret)
-        } else {
-            self.variables.placeholder("OTHER_SECRETS", "")
-        };
-        self.placeholders.insert(secret.to_owned(), placeholder.clone());
-        placeholder
+        self.variables.placeholder(hint, secret)
     }
 
     /// Replaces all secrets of a request that are not replaced yet.
@@ -180,7 +165,7 @@ impl Secrets {
             found.map(place).collect()
         });
         if let [Piece::Literal(_)] = pieces.as_slice() {
-            // What was sent has the secret in another form, such as with percent signs.
+            // The value as it was sent has the secret in another form, such as with percent signs.
             return (!within.is_empty()).then(|| self.placeholder("TOKEN", &slot.value));
         }
         Some(pieces.iter().map(Piece::text).collect())

@@ -1,6 +1,5 @@
 //! A request that a browser or a command has sent, and its values, each of which may become a placeholder.
 
-mod common;
 mod conceal;
 mod in_text;
 mod multipart;
@@ -9,10 +8,10 @@ mod step;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use common::{Names, cookies, is_secret_cookie, load};
 pub(crate) use conceal::{Credentials, Secrets};
 pub(crate) use read::{Content, Sent, leaves};
 
+use crate::pointer;
 use crate::secrets::looks_secret;
 
 /// Longest body, in bytes, whose values are looked at. A longer one is not in the draft.
@@ -119,7 +118,7 @@ impl Place {
             Self::Json(pointer) => {
                 let is_name = |part: &&str| !part.is_empty() && part.parse::<usize>().is_err();
                 let part = pointer.rsplit('/').find(is_name)?;
-                Some(part.replace("~1", "/").replace("~0", "~"))
+                Some(pointer::unescaped(part))
             }
             Self::Path(_) | Self::WholeQuery | Self::Text => None,
         }
@@ -149,6 +148,11 @@ impl Place {
             Self::Text => "the body".to_owned(),
         }
     }
+}
+
+/// Returns the names and values of a header `cookie`.
+pub(crate) fn cookies(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    header.split(';').filter_map(|pair| pair.trim().split_once('='))
 }
 
 impl Request {

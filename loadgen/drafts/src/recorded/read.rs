@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
+use loadgen_scenario::{is_token, may_be_in_header};
 use percent_encoding::percent_decode_str;
 use serde_json::Value as Json;
 use url::{Url, form_urlencoded};
 
 use super::{Body, LONGEST, Part, Place, Request, Slot, multipart};
+use crate::pointer;
 
 /// A request as its source has it.
 pub(crate) struct Sent {
@@ -101,14 +103,11 @@ impl Request {
     }
 
     fn read_headers(&mut self, headers: &[(String, String)]) {
-        let is_token = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
         let mut seen: Vec<String> = Vec::new();
         for (name, value) in headers {
             let name = name.to_ascii_lowercase();
             let value = value.trim();
-            let can_be_set = !name.is_empty()
-                && name.chars().all(is_token)
-                && value.chars().all(|c| c == '\t' || c == ' ' || c.is_ascii_graphic());
+            let can_be_set = is_token(&name) && value.chars().all(may_be_in_header);
             if !can_be_set || seen.contains(&name) || self.is_dropped(&name, value) {
                 continue;
             }
@@ -215,7 +214,7 @@ pub(crate) fn leaves(
         Json::Object(members) => {
             for (key, member) in members {
                 pointer.push('/');
-                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+                pointer.push_str(&pointer::escaped(key));
                 leaves(member, pointer, found);
                 pointer.truncate(length);
             }

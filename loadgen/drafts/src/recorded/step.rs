@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde_json::Value as Json;
 
 use super::{Body, Part, Place, Request, Slot};
+use crate::pointer;
 use crate::{Step, Value};
 
 impl Request {
@@ -240,5 +241,5 @@ fn write(out: &mut String, json: &Json, pointer: &mut String, replaced: &HashMap
 
 /// Returns a key as a part of a JSON pointer.
 fn part(key: &str) -> String {
-    format!("/{}", key.replace('~', "~0").replace('/', "~1"))
+    format!("/{}", pointer::escaped(key))
 }

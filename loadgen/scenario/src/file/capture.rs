@@ -3,7 +3,6 @@
 use serde_json::{Value as Json, json};
 use toml::de::DeValue;
 
-use super::headers::is_token;
 use super::keys::schema::{self, Schema};
 use super::keys::{Boolean, Custom, Defaulted, Key, Keys, Text, custom, key, matching};
 use super::pointer::check_pointer;
@@ -13,6 +12,7 @@ use crate::error::Fault;
 use crate::method::Method;
 use crate::model::{Capture, Pick, Source};
 use crate::placeholder::PLACEHOLDERS;
+use crate::token::is_token;
 
 const SOURCES: [&str; 3] = [JSON.name(), HEADER.name(), REGEX.name()];
 
@@ -181,7 +181,7 @@ fn read_source(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
 }
 
 fn read_header(name: &str, value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Source> {
-    if name.is_empty() || !name.chars().all(is_token) {
+    if !is_token(name) {
         let message = format!("`{name}` is not a valid header name");
         return value.fault(message, "invalid name", "write a name such as \"x-session\"", faults);
     }

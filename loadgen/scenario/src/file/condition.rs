@@ -2,7 +2,7 @@
 
 use toml::de::DeValue;
 
-use super::headers::{self, is_token};
+use super::headers;
 use super::keys::schema::{self, Schema};
 use super::keys::{Custom, Key, Keys, Text, custom, key};
 use super::pointer::check_pointer;
@@ -12,6 +12,7 @@ use crate::error::Fault;
 use crate::expect::{Condition, HeaderCondition, JsonType};
 use crate::method::Method;
 use crate::size_range::SizeRange;
+use crate::token::is_token;
 
 const JSON_TYPES: [(&str, JsonType); 6] = [
     ("array", JsonType::Array),
@@ -165,7 +166,7 @@ pub(super) fn read_size(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Si
 fn read_headers(value: &Value<'_>, faults: &mut Faults<'_>) -> Vec<Condition> {
     let Some(table) = value.table("`headers`", faults) else { return Vec::new() };
     let conditions = table.rest().into_iter().filter_map(|value| {
-        if value.key.is_empty() || !value.key.chars().all(is_token) {
+        if !is_token(value.key) {
             let fault = Fault::new(format!("`{}` is not a valid header name", value.key));
             let help = "use letters, digits and !#$%&'*+-.^_`|~";
             faults.add(fault.at(value.key_place.clone(), "invalid name").help(help));

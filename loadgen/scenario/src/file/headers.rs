@@ -8,6 +8,7 @@ use super::services::Services;
 use crate::error::Fault;
 use crate::escape::{Position, may_be_in_header};
 use crate::template::Template;
+use crate::token::is_token;
 
 /// Headers that a scenario cannot set, because they could contradict the actual framing of the
 /// body.
@@ -83,7 +84,7 @@ fn refusal(
     has_body: bool,
     without_connection: Option<&'static str>,
 ) -> Option<(String, &'static str)> {
-    if name.is_empty() || !name.chars().all(is_token) {
+    if !is_token(name) {
         let message = format!("`{written}` is not a valid header name");
         return Some((message, "use letters, digits and !#$%&'*+-.^_`|~"));
     }
@@ -101,11 +102,6 @@ fn refusal(
         return Some((message, "set `content_type` in `body` instead"));
     }
     None
-}
-
-/// Returns whether a character may be in an HTTP token (RFC 9110, section 5.6.2).
-pub(super) fn is_token(c: char) -> bool {
-    c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c)
 }
 
 fn check_duplicates(values: &[Value<'_>], faults: &mut Faults<'_>) {

@@ -38,6 +38,7 @@ mod rows;
 mod scenario;
 mod services;
 mod step;
+mod step_line;
 mod stream;
 mod thresholds;
 mod tls;
@@ -51,6 +52,7 @@ use scenario::{BACKEND_NAMES, KEYS};
 use serde_json::Value as Json;
 use toml::de::DeTable;
 
+pub use self::step_line::step_line;
 use super::environment::Environment;
 use super::error::Fault;
 use super::model::Scenario;

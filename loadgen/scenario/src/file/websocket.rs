@@ -7,7 +7,7 @@ use super::keys::{
     matching,
 };
 use super::reader::{Faults, Value};
-use super::{body, headers, json};
+use super::{body, json};
 use crate::action::Action;
 use crate::body::Body;
 use crate::error::Fault;
@@ -15,6 +15,7 @@ use crate::http::{Http, HttpVersion, TransportKind};
 use crate::model::When;
 use crate::nearest::list;
 use crate::template::Template;
+use crate::token::is_token;
 
 /// Keys of the steps of a WebSocket, in the order in which they are used.
 pub(super) const STEPS: [&str; 4] = [OPEN.name(), SEND.name(), RECEIVE.name(), CLOSE.name()];
@@ -123,7 +124,7 @@ pub(super) fn beside(
     }
     let Some(value) = subprotocol else { return headers };
     let name = value.text(faults)?;
-    if name.is_empty() || !name.chars().all(headers::is_token) {
+    if !is_token(name) {
         let message = format!("`{name}` is not the name of a subprotocol");
         let help = "use letters, digits and !#$%&'*+-.^_`|~, such as \"graphql-transport-ws\"";
         return value.fault(message, "invalid name", help, faults);

@@ -8,19 +8,16 @@
 //! the web. The schema is loadgen's own file, and is overwritten each time.
 
 mod documents;
+mod files;
 mod sources;
 mod targets;
 
-use std::fs::{self, OpenOptions, Permissions};
-use std::io::{self, Write as _};
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
+use self::files::refuse_existing;
 use super::schema;
 use crate::cli::InitArgs;
-use crate::drafts::Draft;
+use crate::drafts::{Draft, RowsFile};
 use crate::failure::{Exit, Failure};
 use crate::text::{say, wrap};
 
@@ -41,22 +38,15 @@ pub(super) fn run(args: &InitArgs) -> Result<Exit, Failure> {
     let draft = sources::draft(args, &path)?;
     let text = draft.as_ref().map_or_else(|| SCENARIO.to_owned(), Draft::text);
     let draft = draft.unwrap_or_default();
-    let rows: Vec<(PathBuf, String)> =
-        draft.rows.iter().map(|it| (path.with_file_name(&it.file_name), it.csv())).collect();
-    // Before any of them is written.
-    rows.iter().try_for_each(|(path, _)| refuse_existing(path, args.force))?;
+    let rows: Vec<PathBuf> =
+        draft.rows.iter().map(|it| path.with_file_name(&it.file_name)).collect();
+    rows.iter().try_for_each(|path| refuse_existing(path, args.force))?;
     let beside = path.with_file_name(SCHEMA);
-    let scenario = (path.clone(), text);
-    let schema = (beside.clone(), schema::text());
-    // Whole files, or none: a full disk costs no earlier file.
-    let written = rows.iter().chain([&scenario, &schema]).map(|(path, text)| {
-        temporary(path, text).map(|file| (file, path)).map_err(|error| unwritten(path, &error))
-    });
-    for (file, path) in written.collect::<Result<Vec<_>, _>>()? {
-        file.persist(path).map_err(|error| unwritten(path, &error.error))?;
-    }
+    let mut all = vec![(path.clone(), text), (beside.clone(), schema::text())];
+    all.extend(rows.iter().cloned().zip(draft.rows.iter().map(RowsFile::csv)));
+    files::write(&all)?;
     let (scenario, schema) = (path.display(), beside.display());
-    let rows: Vec<String> = rows.iter().map(|(path, _)| format!("{}, ", path.display())).collect();
+    let rows: Vec<String> = rows.iter().map(|path| format!("{}, ", path.display())).collect();
     let notes: Vec<String> = draft.notes.iter().map(|note| wrap("", note)).collect();
     let (next, url) = match &draft.url {
         Some(url) => ("next:", url.as_str()),
@@ -101,53 +91,6 @@ fn shell_word(path: &str) -> String {
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
     let is_plain = path.chars().all(|c| c.is_alphanumeric() || "./_-+,:@".contains(c));
     if is_plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
-}
-
-fn refuse_existing(path: &Path, force: bool) -> Result<(), Failure> {
-    match path.exists() && !force {
-        true => Err(unwritten(path, &io::ErrorKind::AlreadyExists.into())),
-        false => Ok(()),
-    }
-}
-
-/// Writes a text beside the place to which it will be moved, readable by whom the user lets read files.
-fn temporary(path: &Path, text: &str) -> io::Result<NamedTempFile> {
-    if fs::symlink_metadata(path).is_ok_and(|it| !it.is_file() && !it.is_symlink()) {
-        return Err(io::Error::other("it is no regular file"));
-    }
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".loadgen-").permissions(Permissions::from_mode(0o666));
-    // Without the name of the temporary file, which tells nothing.
-    let mut file = builder.tempfile_in(folder).map_err(|error| {
-        let inner = error.get_ref().and_then(std::error::Error::source);
-        inner.map_or_else(|| error.kind().into(), |it| io::Error::new(error.kind(), it.to_string()))
-    })?;
-    file.write_all(text.as_bytes())?;
-    Ok(file)
-}
-
-fn write(path: &Path, text: &str, force: bool) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    if force {
-        options.create(true).truncate(true);
-    } else {
-        options.create_new(true);
-    }
-    options.write(true).open(path)?.write_all(text.as_bytes())
-}
-
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    let path = path.display();
-    if error.kind() == io::ErrorKind::AlreadyExists {
-        let message = format!("{path} already exists");
-        let help = "choose another name, or overwrite the file with --force";
-        return Failure::message(Exit::Usage, "file_exists", message, help);
-    }
-    let message = format!("cannot write {path}: {error}");
-    let help =
-        "the folder must exist and have room, and you must be allowed to write to the folder";
-    Failure::message(Exit::Failed, "unwritable_file", message, help)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ const LARGEST_COMMAND: u64 = 16 << 20;
 /// Drafts a scenario from the source that the command line names, if it names one. It will be written to `path`.
 pub(super) fn draft(args: &InitArgs, path: &Path) -> Result<Option<Draft>, Failure> {
     let mut draft = if !args.har.is_empty() {
-        of_recordings(&args.har)?
+        of_recordings(&args.har, args.with_static)?
     } else if let Some(command) = &args.curl {
         of_command(command)?
     } else if let Some(place) = &args.openapi {
@@ -75,7 +75,7 @@ fn unchecked(error: &io::Error) -> Failure {
     Failure::message(Exit::Failed, "unwritable_file", message, help)
 }
 
-fn of_recordings(paths: &[PathBuf]) -> Result<Draft, Failure> {
+fn of_recordings(paths: &[PathBuf], with_static: bool) -> Result<Draft, Failure> {
     let read = |path: &PathBuf| {
         let place = path.display().to_string();
         match read_text(LARGEST_RECORDING, path) {
@@ -89,7 +89,7 @@ fn of_recordings(paths: &[PathBuf]) -> Result<Draft, Failure> {
         }
     };
     let recordings = paths.iter().map(read).collect::<Result<Vec<_>, _>>()?;
-    har::draft(&recordings, har::Options::default()).map_err(|error| {
+    har::draft(&recordings, har::Options { with_static }).map_err(|error| {
         Failure::message(Exit::Usage, "bad_source", error.to_string(), &error.help)
     })
 }

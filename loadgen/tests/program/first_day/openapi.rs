@@ -51,7 +51,7 @@ fn a_login_and_a_mixed_load_come_from_the_document_of_a_server() {
     }
 }
 
-/// What a user has made is read and deleted again by the same user.
+/// Each user reads, and deletes again, the products that it has created.
 #[test]
 fn writes_are_sent_where_they_are_asked_for() {
     let (folder, server) = fastapi();

@@ -21,7 +21,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(600);
 pub(in crate::file) const MOST_WEIGHT: u64 = 1_000_000;
 
 /// Keys whose value is a path, each with the method of the request.
-pub(super) const METHODS: [(&str, Method); 7] = [
+pub(in crate::file) const METHODS: [(&str, Method); 7] = [
     (GET.name(), Method::GET),
     (POST.name(), Method::POST),
     (PUT.name(), Method::PUT),

@@ -3,14 +3,13 @@
 mod keys;
 
 use self::keys::{
-    AUTH, BODY, CAPTURE, COUNTERS, EXPECT, GROUP, HEADERS, METHODS, NAME, OTHERS, QUERY, REDIRECTS,
-    REPEAT, SUBPROTOCOL, THINK_TIME, TIMEOUT, VERIFY, WEIGHT, WHEN,
+    AUTH, BODY, CAPTURE, COUNTERS, EXPECT, GROUP, HEADERS, NAME, OTHERS, QUERY, REDIRECTS, REPEAT,
+    SUBPROTOCOL, THINK_TIME, TIMEOUT, VERIFY, WEIGHT, WHEN,
 };
-pub(super) use self::keys::{KEYS, MOST_WEIGHT, OF_FLOW};
+pub(super) use self::keys::{KEYS, METHODS, MOST_WEIGHT, OF_FLOW};
 use std::ops::Range;
 
 use super::grpc::{self, Called};
-use super::headers::is_token;
 use super::keys::Keys;
 use super::moment::{self, Moment};
 use super::name::Name;
@@ -26,6 +25,7 @@ use crate::method::Method;
 use crate::model::{Step, When, request_line};
 use crate::nearest::list;
 use crate::template::{Piece, Template};
+use crate::token::is_method;
 
 /// A step as read, of which some parts may have faults.
 #[derive(Default)]
@@ -298,8 +298,7 @@ fn read_one_request(value: &Value<'_>, faults: &mut Faults<'_>) -> Option<Reques
         let help = "write request = \"PROPFIND /files\"";
         return value.fault(message, "no space", help, faults);
     };
-    if method.is_empty() || !method.chars().all(is_token) || method.eq_ignore_ascii_case("CONNECT")
-    {
+    if !is_method(method) {
         let message = format!("`{method}` is not a method that loadgen can send");
         let help = "write a method such as PROPFIND, in upper case";
         return value.fault(message, "not a method", help, faults);

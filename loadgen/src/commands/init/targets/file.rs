@@ -2,10 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde_json::Value;
-
 use super::Server;
 use super::outcome::Outcome;
+use crate::drafts::Value;
 
 /// Beginning of each file.
 const HEAD: &str = "\
@@ -54,9 +53,8 @@ pub(super) fn text(servers: &[Server]) -> String {
         let _ = writeln!(text, "[target.{}]", found.name);
         let _ = writeln!(text, "command = {}", list(&found.command));
         if !found.env.is_empty() {
-            let all =
-                found.env.iter().map(|(name, value)| format!("{} = {}", key(name), quoted(value)));
-            let _ = writeln!(text, "env = {{ {} }}", all.collect::<Vec<_>>().join(", "));
+            let pairs = found.env.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let _ = writeln!(text, "env = {}", Value::table(pairs));
         }
         if let Some(build) = &found.build {
             let _ = writeln!(text, "build = {}", list(build));
@@ -86,18 +84,6 @@ fn comment(text: &str) -> String {
     }
 }
 
-fn list(words: &[String]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    format!("[{}]", quoted.join(", "))
-}
-
-/// Returns a name as a key of TOML, which has quotes unless it is a bare key.
-fn key(name: &str) -> String {
-    let is_bare = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !name.is_empty() && name.chars().all(is_bare) { name.to_owned() } else { quoted(name) }
-}
-
-/// Returns a string of TOML: the escapes of JSON, which leaves only the character DEL as it is.
-fn quoted(text: &str) -> String {
-    Value::from(text).to_string().replace('\u{7f}', "\\u007f")
+fn list(words: &[String]) -> Value {
+    Value::Array(words.iter().map(|word| Value::from(word.as_str())).collect())
 }

@@ -47,7 +47,7 @@ impl Found {
         self.notes.push("it must listen on the port in the variable PORT".to_owned());
     }
 
-    /// Returns whether both serve the same module or script, as far as known. A module may be named
+    /// Returns whether both serve the same module or script, by their commands. A module may be named
     /// from a folder above.
     pub(super) fn serves_same(&self, other: &Self) -> bool {
         let ends = |long: &str, short: &str| {

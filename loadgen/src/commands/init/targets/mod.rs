@@ -16,14 +16,13 @@ mod python;
 mod said;
 mod trial;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::environment::Environment;
 use self::folder::Folder;
 use self::found::Found;
 use self::outcome::Outcome;
-use super::{unwritten, write};
+use super::files::{self, refuse_existing};
 use crate::failure::{Exit, Failure};
 use crate::lab::LabError;
 use crate::lab::manifest::RESERVED;
@@ -51,12 +50,14 @@ pub(super) fn run(force: bool, tries: bool) -> Result<Exit, Failure> {
         |(found, _): &(Found, _)| Server { found: found.clone(), outcome: Outcome::Untried };
     let mut servers: Vec<Server> = found.iter().map(untried).collect();
     // The trial reads the file as a run does. An interrupted trial leaves it as it is here.
-    write(path, &file::text(&servers), force).map_err(|error| unwritten(path, &error))?;
+    refuse_existing(path, force)?;
+    let write = |servers: &[Server]| files::write(&[(path.to_owned(), file::text(servers))]);
+    write(&servers)?;
     let exit = match tries && !servers.is_empty() {
         true => try_all(folder.root(), &mut servers, &found)?,
         false => Exit::Done,
     };
-    write(path, &file::text(&servers), true).map_err(|error| unwritten(path, &error))?;
+    write(&servers)?;
     say(format_args!(
         "wrote loadgen.toml\n{}next, after a look at the commands:\n  \
            loadgen list      the targets\n  \
@@ -87,15 +88,14 @@ fn try_all(
             }
         }
         // Another process may have removed the file.
-        let rewritten = fs::write(folder.join(FILE), file::text(servers));
-        rewritten.map_err(LabError::io(format!("write {FILE}")))?;
+        files::write(&[(folder.join(FILE), file::text(servers))])?;
         try_some(folder, servers, |server| server.outcome == Outcome::Untried).await?;
         for (server, stated) in servers.iter_mut().zip(stated) {
             if !matches!(server.outcome, Outcome::Answered(_)) {
                 *server = stated;
             }
         }
-        Ok::<_, LabError>(())
+        Ok::<_, Failure>(())
     };
     let runtime = on_all_cpus()?;
     runtime.block_on(async {
@@ -104,7 +104,7 @@ fn try_all(
             () = stop.cancelled() => Ok(Exit::Interrupted),
         };
         dropped_have_ended().await;
-        Ok(ended?)
+        ended
     })
 }
 

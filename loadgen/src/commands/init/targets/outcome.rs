@@ -1,4 +1,4 @@
-//! What became of the trial of a server.
+//! The outcome of the trial of a server.
 
 /// Outcome of the trial of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]

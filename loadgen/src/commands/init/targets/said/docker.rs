@@ -13,7 +13,7 @@ const COMPOSE: [&str; 4] =
 
 const DOCKERFILES: [&str; 2] = ["Dockerfile", "Containerfile"];
 
-/// What the last stage of a Dockerfile says.
+/// Command and variables of the last stage of a Dockerfile.
 #[derive(Debug, Default, Clone)]
 struct Image {
     entrypoint: Option<Form>,

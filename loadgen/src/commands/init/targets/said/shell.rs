@@ -1,4 +1,4 @@
-//! Reads command lines of a shell, as far as those that start servers need.
+//! Reads the parts of a shell's language that commands of servers use.
 
 use std::sync::LazyLock;
 

@@ -3,6 +3,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
+use super::step::METHODS;
+
 /// Returns the number of the line at which the step with this name begins, counted from 1. A step without a
 /// name of its own is found by its method and path, which name it; nothing for one that is named otherwise.
 #[must_use]
@@ -26,8 +28,9 @@ fn array<'a>(value: Option<&'a Spanned<DeValue<'a>>>) -> &'a [Spanned<DeValue<'a
 fn named(step: &DeTable<'_>) -> Option<String> {
     let text = |key: &str| step.get(key)?.get_ref().as_str().map(str::to_owned);
     text("name").or_else(|| text("request")).or_else(|| {
-        let methods = ["get", "post", "put", "patch", "delete", "head", "options"];
-        methods.iter().find_map(|key| Some(format!("{} {}", key.to_uppercase(), text(key)?)))
+        METHODS.iter().find_map(|(key, method)| {
+            Some(format!("{} {}", method.name(), text(key)?).trim_end().to_owned())
+        })
     })
 }
 
