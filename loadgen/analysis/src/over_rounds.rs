@@ -1,9 +1,11 @@
-//! Computes the mean of each latency percentile over rounds, and its confidence interval.
+//! Computes the mean of figures over rounds, and its confidence interval.
 
-use super::starts::by_start;
-use super::statistics::Sample;
-use crate::record::{LatencyOverRounds, OverRounds, RoundRecord};
-use loadgen_measure::LatencySummary;
+use std::collections::BTreeMap;
+
+use super::starts::{by_start, starts};
+use super::statistics::{Sample, mean_95, wilson_95};
+use crate::record::{LatencyOverRounds, OverRounds, RoundRecord, ShareOverRounds, StepOverRounds};
+use loadgen_measure::{LatencySummary, Summary};
 
 impl OverRounds {
     /// Returns the geometric mean of the figures of several rounds, with its 95 % confidence
@@ -17,13 +19,13 @@ impl OverRounds {
 }
 
 impl LatencyOverRounds {
-    /// Returns the mean and the confidence interval of each latency percentile, all steps together,
+    /// Returns the mean and the confidence interval of each latency percentile of a summary of the rounds,
     /// over those of these rounds that ran as planned: other rounds do not show how much rounds
     /// differ. With slices, over starts.
     #[must_use]
-    pub fn of(rounds: &[RoundRecord]) -> Self {
+    pub fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {
-            let us = |round: &RoundRecord| Some(percentile(&round.total.latency_us)? as f64);
+            let us = |round: &RoundRecord| Some(percentile(&summary(round).latency_us)? as f64);
             OverRounds::of(by_start(rounds, us)?.into_values())
         };
         Self {
@@ -33,6 +35,55 @@ impl LatencyOverRounds {
             p99: over(|round| round.p99),
         }
     }
+}
+
+impl StepOverRounds {
+    /// Returns the figures of a summary of the rounds, over those that ran as planned. With slices, over
+    /// starts.
+    fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
+        let rates = by_start(rounds, |round| Some(summary(round).rate_per_s));
+        Self {
+            rate_per_s: rates.and_then(|rates| OverRounds::of(rates.into_values())),
+            latency_us: LatencyOverRounds::of(rounds, &summary),
+            failed_percent: failed(rounds, &summary),
+        }
+    }
+}
+
+/// Returns the figures of each step over these rounds of a target, and of all steps together (`all`).
+#[must_use]
+pub fn steps_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, StepOverRounds> {
+    let Some(first) = rounds.first() else { return BTreeMap::new() };
+    let steps = first.steps.iter().enumerate();
+    let steps = steps.map(|(index, step)| {
+        (step.name.clone(), StepOverRounds::of(rounds, |round| &round.steps[index]))
+    });
+    let all = StepOverRounds::of(rounds, |round| &round.total);
+    steps.chain([(first.total.name.clone(), all)]).collect()
+}
+
+/// Returns the share of failed requests over the rounds that ran as planned, in %. An interval over rounds
+/// alone would have no width where no round has a failure, and one over requests would miss that failures
+/// come together.
+fn failed(
+    rounds: &[RoundRecord],
+    summary: impl Fn(&RoundRecord) -> &Summary,
+) -> Option<ShareOverRounds> {
+    let of_start = |rounds: Vec<&RoundRecord>| {
+        rounds.into_iter().map(&summary).fold((0.0, 0.0), |(failed, all), summary| {
+            let requests = summary.requests_with_in_flight();
+            (failed + requests * summary.error_rate_with_in_flight(), all + requests)
+        })
+    };
+    let starts: Vec<(f64, f64)> = starts(rounds).into_values().map(of_start).collect();
+    let sum = |part: fn(&(f64, f64)) -> f64| starts.iter().map(part).sum::<f64>();
+    let (failed, all) = (sum(|start| start.0), sum(|start| start.1));
+    let shares: Vec<f64> = starts.iter().map(|(failed, all)| failed / all.max(1.0)).collect();
+    let [over_rounds, over_requests] = [mean_95(&shares)?, wilson_95(failed, all)?];
+    let share = failed / all;
+    let low = over_rounds[0].min(over_requests[0]).clamp(0.0, share);
+    let high = over_rounds[1].max(over_requests[1]).clamp(share, 1.0);
+    Some(ShareOverRounds { share: 100.0 * share, confidence_95: [100.0 * low, 100.0 * high] })
 }
 
 #[cfg(test)]
@@ -57,7 +108,7 @@ mod tests {
         let mut rounds =
             rounds([(1_000, Some(9_000)), (1_020, None), (1_040, Some(9_100)), (5_000, None)]);
         rounds[3].whole = false;
-        let over = LatencyOverRounds::of(&rounds);
+        let over = LatencyOverRounds::of(&rounds, |round| &round.total);
         // x = np.log([1000, 1020, 1040]); h = stats.t.ppf(0.975, 2) * x.std(ddof=1) / 3 ** 0.5
         // np.exp([x.mean(), x.mean() - h, x.mean() + h])
         let p50 = over.p50.unwrap();
@@ -74,7 +125,44 @@ mod tests {
     #[test]
     fn one_round_or_none_gives_no_interval() {
         let one = rounds([(1_000, None)]);
-        assert_eq!(LatencyOverRounds::of(&one), LatencyOverRounds::default());
-        assert_eq!(LatencyOverRounds::of(&[]), LatencyOverRounds::default());
+        assert_eq!(LatencyOverRounds::of(&one, |round| &round.total), LatencyOverRounds::default());
+        assert_eq!(LatencyOverRounds::of(&[], |round| &round.total), LatencyOverRounds::default());
+    }
+
+    /// Returns rounds with these numbers of failed requests and of all requests.
+    fn failing<const N: usize>(counts: [(u64, u64); N]) -> [RoundRecord; N] {
+        let mut rounds = rounds([(1_000, None); N]);
+        for (round, (errors, requests)) in rounds.iter_mut().zip(counts) {
+            (round.total.errors, round.total.requests) = (errors, requests);
+            round.total.name = "all".to_owned();
+        }
+        rounds
+    }
+
+    #[test]
+    fn a_share_without_failures_has_an_upper_bound() {
+        let over = steps_over_rounds(&failing([(0, 400), (0, 500)]));
+        let failed = over["all"].failed_percent.unwrap();
+        assert_eq!((failed.share, failed.confidence_95[0]), (0.0, 0.0));
+        // z = stats.norm.ppf(0.975); 100 * z * z / (900 + z * z)
+        assert!((failed.confidence_95[1] - 0.425_014_7).abs() < 1e-6, "{failed:?}");
+    }
+
+    #[test]
+    fn failures_that_come_together_widen_the_interval_of_their_share() {
+        let share = |counts| steps_over_rounds(&failing(counts))["all"].failed_percent.unwrap();
+        let (even, uneven) =
+            (share([(100, 1_000), (100, 1_000)]), share([(0, 1_000), (200, 1_000)]));
+        assert_eq!((even.share, uneven.share), (10.0, 10.0));
+        assert_eq!(uneven.confidence_95, [0.0, 100.0]);
+        assert!(even.confidence_95[0] > 8.0 && even.confidence_95[1] < 12.0, "{even:?}");
+    }
+
+    #[test]
+    fn a_share_needs_two_rounds_and_a_request() {
+        for rounds in [failing([(0, 9)]).to_vec(), failing([(0, 0), (0, 0)]).to_vec()] {
+            assert_eq!(steps_over_rounds(&rounds)["all"].failed_percent, None);
+        }
+        assert!(steps_over_rounds(&[]).is_empty());
     }
 }

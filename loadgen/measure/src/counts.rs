@@ -224,12 +224,15 @@ impl Counts {
     }
 }
 
-/// Returns the share of the `failed` counts in all counts, 0 to 1; 0 if all counts are 0. Sums as
-/// floats, because counts from the network may together exceed 64 bits.
+/// Returns the share of the `failed` counts in all counts, 0 to 1; 0 if all counts are 0.
 pub(super) fn share_with_in_flight(answered: [u64; 2], failed: [u64; 3]) -> f64 {
-    let sum = |all: &[u64]| all.iter().map(|n| *n as f64).sum::<f64>();
     let (answered, failed) = (sum(&answered), sum(&failed));
     if answered + failed > 0.0 { failed / (answered + failed) } else { 0.0 }
+}
+
+/// Sums as floats, because counts from the network may together exceed 64 bits.
+pub(super) fn sum(counts: &[u64]) -> f64 {
+    counts.iter().map(|n| *n as f64).sum()
 }
 
 #[cfg(test)]

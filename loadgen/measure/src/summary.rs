@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::body_sizes::BodySizes;
-use super::counts::{Counts, share_with_in_flight};
+use super::counts::{Counts, share_with_in_flight, sum};
 use super::latencies::Latencies;
 use super::outcome::ErrorKind;
 use super::streams::StreamCounts;
@@ -162,6 +162,12 @@ impl Summary {
     #[must_use]
     pub fn error_rate(&self) -> f64 {
         if self.requests == 0 { 0.0 } else { self.errors as f64 / self.requests as f64 }
+    }
+
+    /// Number of all requests, including those in flight at the end of the round.
+    #[must_use]
+    pub fn requests_with_in_flight(&self) -> f64 {
+        sum(&[self.requests, self.answered_late, self.failed_late, self.unanswered])
     }
 
     /// The share of failed requests, 0 to 1, including the requests in flight at the end of the

@@ -59,7 +59,7 @@ pub use gate::{GateRecord, JudgedTarget, Judgement, LossOf};
 pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
-pub use over_rounds::{LatencyOverRounds, OverRounds};
+pub use over_rounds::{LatencyOverRounds, OverRounds, ShareOverRounds, StepOverRounds};
 pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use probe::{ProbeRatio, ProbeRecord};

@@ -17,11 +17,35 @@ pub struct LatencyOverRounds {
     pub p99: Option<OverRounds>,
 }
 
-/// Mean of a figure over rounds and its confidence interval, in µs.
+/// Mean of a figure over rounds, and its confidence interval, in the figure's unit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverRounds {
-    /// Geometric mean of the rounds, in µs.
+    /// Geometric mean of the rounds.
     pub mean: f64,
-    /// 95 % confidence interval of the mean, in µs, by Student's t of the logarithms.
+    /// 95 % confidence interval of the mean, by Student's t of the logarithms.
+    pub confidence_95: [f64; 2],
+}
+
+/// Figures of one step, or of all steps together, over all whole rounds.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct StepOverRounds {
+    /// Expected responses per second; `None` with fewer than two whole rounds, or if a round has no
+    /// expected response.
+    pub rate_per_s: Option<OverRounds>,
+    /// Latencies of the expected responses.
+    pub latency_us: LatencyOverRounds,
+    /// Requests that failed or had no response, of all requests; `None` with fewer than two whole
+    /// rounds, or without a request.
+    pub failed_percent: Option<ShareOverRounds>,
+}
+
+/// Share of the requests of all rounds, and its confidence interval, in %.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ShareOverRounds {
+    /// Share in all rounds together.
+    pub share: f64,
+    /// 95 % confidence interval of the share: from the lower of two lower bounds to the higher of two upper
+    /// bounds. These are Student's for the mean of the rounds' shares, and Wilson's score interval, as if no
+    /// request depended on another.
     pub confidence_95: [f64; 2],
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::bottleneck::Bottleneck;
 use super::flow::FlowRecord;
 use super::git::GitRecord;
-use super::over_rounds::{LatencyOverRounds, OverRounds};
+use super::over_rounds::{LatencyOverRounds, OverRounds, StepOverRounds};
 use super::percentile::Percentile;
 use super::probe::ProbeRecord;
 use super::proof::ProofRecord;
@@ -65,6 +65,10 @@ pub struct TargetRecord {
     pub uncoordinated_us: Option<LatencySummary>,
     /// Latencies over rounds, all steps together.
     pub latency_over_rounds_us: LatencyOverRounds,
+    /// Figures over rounds, by step, and of all steps together under `all`; empty in documents of
+    /// earlier versions.
+    #[serde(default)]
+    pub over_rounds: BTreeMap<String, StepOverRounds>,
     /// Effective sample size, in requests, of each latency percentile of the whole rounds, by
     /// percentile, such as `p99`; empty with fewer than five whole rounds, and in documents of
     /// earlier versions.

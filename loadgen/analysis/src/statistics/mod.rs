@@ -11,6 +11,7 @@ mod holm;
 mod order;
 mod power;
 mod sample;
+mod share;
 #[cfg(test)]
 pub(crate) mod simulations;
 mod stages;
@@ -19,6 +20,7 @@ pub use holm::{Family, holm, levels};
 pub use order::order;
 pub use power::{rounds_needed, rounds_to_exclude};
 pub use sample::{Sample, mean_95};
+pub use share::wilson_95;
 
 /// Significance level: the accepted probability of claiming a difference that does not exist, 5 %.
 /// Confidence intervals exclude the same share.

@@ -98,6 +98,7 @@ mod tests {
             latency_histograms: BTreeMap::new(),
             uncoordinated_us: None,
             latency_over_rounds_us: LatencyOverRounds::default(),
+            over_rounds: BTreeMap::new(),
             effective_samples: BTreeMap::new(),
             counters: BTreeMap::new(),
             json_keys: BTreeMap::new(),

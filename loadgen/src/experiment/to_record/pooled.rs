@@ -13,7 +13,7 @@ use super::round::{Conditions, round_record};
 use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{Tally, counters, together};
-use crate::analysis::{effective_samples, probe_ratios, starts, thresholds};
+use crate::analysis::{effective_samples, probe_ratios, starts, steps_over_rounds, thresholds};
 use crate::engine::Results;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
@@ -57,7 +57,8 @@ pub fn pool(
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
-        latency_over_rounds_us: LatencyOverRounds::of(&rounds_recorded),
+        latency_over_rounds_us: LatencyOverRounds::of(&rounds_recorded, |round| &round.total),
+        over_rounds: steps_over_rounds(&rounds_recorded),
         effective_samples: effective_samples(&answered_by_start(rounds, &rounds_recorded)),
         transport: url.map(|url| transport(&job.scenario, url)),
         url: url.cloned().unwrap_or_default(),

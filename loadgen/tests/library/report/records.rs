@@ -94,6 +94,7 @@ pub fn target(name: &str, rates: &[f64]) -> TargetRecord {
         latency_histograms: BTreeMap::new(),
         uncoordinated_us: None,
         latency_over_rounds_us: LatencyOverRounds::default(),
+        over_rounds: BTreeMap::new(),
         effective_samples: BTreeMap::new(),
         counters: BTreeMap::new(),
         json_keys: BTreeMap::new(),
