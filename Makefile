@@ -138,11 +138,16 @@ lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the action, an
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.gitlab-ci action/gitlab.yml
 	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml
 
-reference: ## Write the tables and sections of docs/reference/ that follow from the code
-	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference
+# Classes of the result documents for the package in python/.
+DOCUMENTS = $(UV) run --frozen --isolated --only-group documents -- python python/make_documents.py "$(BUILT)/loadgen"
 
-docs: $(PYTHON) ## Check docs/reference/ against the code, build the site of docs/ in site/, and check its links
+reference: build ## Write what follows from the code: in docs/reference/, the schema of scenarios, and in python/
+	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference
+	$(DOCUMENTS)
+
+docs: build $(PYTHON) ## Check docs/reference/ and python/ against the code, build the site of docs/ in site/, and check its links
 	$(CARGO) run $(CARGO_FLAGS) --quiet --package loadgen --example reference -- --check
+	$(DOCUMENTS) --check
 	$(UV) run --frozen --isolated --only-group docs -- zensical build --clean --strict
 
 # Releases: see CONTRIBUTING.md. The workflow release.yml runs these recipes, so that what is tested here is what the

@@ -1,5 +1,5 @@
-//! Writes what follows from the code: tables and sections of `docs/reference/`, and the JSON Schema of scenario files for
-//! editors. `make reference` runs it. With `--check`, it changes nothing, and fails if something is not as the code
+//! Writes what follows from the code: tables and sections of `docs/reference/`, the JSON Schema of scenario files for
+//! editors, and the options of the Python package. `make reference` runs it. With `--check`, it changes nothing, and fails if something is not as the code
 //! says: `make docs`.
 //!
 //! A page has a table, or sections, between two comments, of which the first one names the table or the sections:
@@ -21,6 +21,7 @@ mod fields;
 mod keys;
 mod markdown;
 mod options;
+mod python;
 mod verdicts;
 
 use std::path::Path;
@@ -42,6 +43,7 @@ fn main() -> io::Result<ExitCode> {
     update(&project.join("scenarios/loadgen.schema.json"), &|_| {
         Ok(format!("{:#}\n", loadgen::scenario::json_schema()))
     });
+    update(&project.join("python/loadgen/_options.py"), &|_| Ok(python::options()));
     let mut pages: Vec<_> =
         fs::read_dir(project.join("docs/reference"))?.collect::<Result<_, _>>()?;
     pages.sort_by_key(fs::DirEntry::file_name);

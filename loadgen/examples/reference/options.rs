@@ -67,7 +67,7 @@ pub fn subcommands(of: &str) -> Option<String> {
 }
 
 /// Returns the command that words such as `lab up` name, or a command with the options of a struct.
-fn find(name: &str) -> Option<Command> {
+pub fn find(name: &str) -> Option<Command> {
     let empty = Command::new("");
     let mut found = match name {
         "CommonArgs" => CommonArgs::augment_args(empty),
@@ -112,7 +112,7 @@ fn excludes(command: &Command, one: &Arg, other: &Arg) -> bool {
 }
 
 /// Returns a help text in one line, without its last full stop, as clap has short texts.
-fn plain(help: Option<&StyledStr>) -> String {
+pub fn plain(help: Option<&StyledStr>) -> String {
     let text = help.map(ToString::to_string).unwrap_or_default();
     text.replace("\n\n", " ").trim_end_matches('.').to_owned()
 }

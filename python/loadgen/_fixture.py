@@ -1,0 +1,133 @@
+"""What the fixture `loadgen` of the plugin for pytest gives to a test."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any, Unpack
+
+from ._errors import LoadgenError
+from ._functions import DONE, FAILED_CHECK, measured, new_folder
+from ._gate import TARGETS, judge, judgement, measure, sentence, targets_file
+from ._options import RunOptions
+from ._results import Figures, Run, concerns_tests, said
+
+# An interval needs several rounds, and one round is not a test's idea of a measurement.
+ROUNDS = 5
+
+Row = dict[str, str]
+"""A line of the summary: what was measured, and its figures."""
+
+
+class Loadgen:
+    """Sends load for one test, and remembers the results for pytest's reports."""
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        out: Path,
+        url: str | None,
+        base: str,
+        options: dict[str, Any],
+        properties: list[tuple[str, object]],
+    ) -> None:
+        self._name = re.sub(r"[^\w.-]+", "-", name)[:80].strip("-")
+        self._folder = folder
+        self._out = out
+        self._url = url
+        self._base = base
+        self._options = options
+        self.runs: list[Run] = []
+        """Results of the test, in their order."""
+        self.rows: list[Row] = []
+        self._properties = properties
+
+    def run(self, *requests: str, **options: Unpack[RunOptions]) -> Run:
+        """Measure, as `loadgen.run` does, in five rounds unless `rounds` says otherwise. A threshold or a proof that
+        fails is an `AssertionError`."""
+        __tracebackhide__ = True
+        chosen: dict[str, Any] = {"rounds": ROUNDS, **self._where(requests, options), **self._options, **options}
+        chosen["out"] = new_folder(self._out, self._name)
+        done, found = measured("run", requests, chosen, quiet=False, folder=self._folder)
+        if isinstance(found, Run):
+            self._remember(found)
+        if done.exit_code not in (DONE, FAILED_CHECK) or not isinstance(found, Run):
+            raise LoadgenError(done.error or f"loadgen ended with exit code {done.exit_code}", done.exit_code, found)
+        if found.failures:
+            raise AssertionError("\n".join([*found.failures, f"report: {found.folder / 'report.html'}"]))
+        return found
+
+    def assert_not_slower(
+        self, *requests: str, base: str | None = None, limit: str | float = "5%", **options: Unpack[RunOptions]
+    ) -> Run:
+        """Assert that the target in the working tree is not slower than at the commit `base`, as
+        `loadgen.assert_not_slower` does. The option `--loadgen-base` names the commit unless `base` does."""
+        __tracebackhide__ = True
+        if self._url:
+            raise LoadgenError("assert_not_slower starts both versions of the server itself: leave out --loadgen-url")
+        chosen = {**self._options, **options}
+        run = measure(
+            requests,
+            base or self._base,
+            limit,
+            quiet=False,
+            options=chosen,
+            folder=self._folder,
+            out=lambda: new_folder(self._out, self._name),
+        )
+        self._remember(run)
+        judge(run)
+        return run
+
+    def _where(self, requests: tuple[str, ...], options: RunOptions) -> dict[str, Any]:
+        """Return the options that say which server to load."""
+        __tracebackhide__ = True
+        given = {**self._options, **options}
+        if any(key in given for key in ("url", "target")) or any("://" in request for request in requests):
+            return {}
+        if self._url:
+            return {"url": self._url}
+        if targets_file(self._folder) is None:
+            raise LoadgenError(
+                f"there is no {TARGETS} in {self._folder} or above, which says how the server is started: "
+                "`loadgen init --targets` writes it; --loadgen-url loads a server that runs already"
+            )
+        return {}
+
+    def _remember(self, run: Run) -> None:
+        """Keep what pytest reports of a run."""
+        number = len(self.runs) + 1
+        self.runs.append(run)
+        begin = "loadgen" if number == 1 else f"loadgen.{number}"
+        for target in run.targets:
+            self.rows.append(_row(target.name, target))
+            for name in ("rate", "p50", "p95", "p99", "error_rate"):
+                figure = getattr(target, name)
+                if figure.value is not None:
+                    self._properties.append((f"{begin}.{target.name}.{name}", f"{figure.value:.6g}"))
+        if run.record.gate is not None and run.record.gate.judged:
+            self.rows.append({"says": sentence(run)})
+            self._properties.append((f"{begin}.judgement", judgement(run).judgement))
+        self.rows += [{"says": f"! {said(verdict)}"} for verdict in run.verdicts if concerns_tests(verdict)]
+        report = os.path.relpath(run.folder / "report.html")
+        self.rows.append({"says": report})
+        self._properties.append((f"{begin}.report", report))
+
+
+def _row(name: str, figures: Figures) -> Row:
+    def shown(figure: str) -> str:
+        estimate = getattr(figures, figure)
+        return "-" if estimate.value is None else estimate.shown(estimate.value)
+
+    rate = figures.rate
+    spread = ""
+    if rate.value and rate.low is not None and rate.high is not None:
+        spread = f" ±{100 * max(rate.high / rate.value - 1, 1 - rate.low / rate.value):.0f} %"
+    columns = {"p50": "p50", "p99": "p99", "errors": "error_rate"}
+    return {
+        "name": name,
+        "rate": shown("rate").removesuffix("/s") + spread,
+        **{key: shown(figure) for key, figure in columns.items()},
+    }

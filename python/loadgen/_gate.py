@@ -1,0 +1,172 @@
+"""Compares a target with itself at an earlier commit."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from ._errors import LoadgenError, Undecided
+from ._functions import measured
+from ._options import RunOptions
+from ._results import Run
+
+if TYPE_CHECKING:
+    from .documents import JudgedTarget
+
+TARGETS = "loadgen.toml"
+
+# Greatest time, in s, for further rounds where the first ones leave it open.
+TIME_MAX = 300
+
+FIGURES = {
+    "cpu_time": "CPU time per request",
+    "rate": "rate of expected responses",
+    "latency": "median latency",
+    "capacity": "capacity",
+}
+
+
+def assert_not_slower(
+    *requests: str,
+    base: str = "main",
+    limit: str | float = "5%",
+    quiet: bool = False,
+    **options: Unpack[RunOptions],
+) -> Run:
+    """Assert that the working tree of a target loses no more than `limit` against the commit `base`.
+
+    The target is one of `loadgen.toml`: `target` names it if there are several. Both versions are loaded at the same
+    time, on the same CPUs (a duet), and the loss is the CPU time for a request. A server that the CPU does not limit
+    is measured in interleaved rounds instead, and the loss is that of its rate. If the rounds leave it open, and
+    `rounds` does not say how many there are, as many as would most likely decide are measured afresh, for up to five
+    minutes.
+
+    Raises `AssertionError` if a greater loss is shown, `Undecided` if one is neither shown nor ruled out, and
+    `LoadgenError` if nothing could be measured.
+    """
+    run = measure(requests, base, limit, quiet, options)
+    judge(run)
+    return run
+
+
+def measure(
+    requests: tuple[str, ...],
+    base: str,
+    limit: str | float,
+    quiet: bool,
+    options: Mapping[str, Any],
+    folder: Path | None = None,
+    out: Callable[[], Path | None] = lambda: None,
+) -> Run:
+    """Compare the target with itself at the commit `base`. `out` makes a folder for each result."""
+    __tracebackhide__ = True
+    percent = percent_of(limit)
+    name = options.get("target") or only_target(folder or Path())
+    gate = {"fail_on_regression": f"{percent:g}%", **options, "target": f"{name}@{base},{name}@."}
+
+    def run(**method: Any) -> Run:
+        __tracebackhide__ = True
+        done, found = measured("run", requests, {**gate, **method, "out": out()}, quiet, folder)
+        # The exit codes of a gate: its judgement is in the result.
+        if not isinstance(found, Run) or done.exit_code not in (0, 1, 3) or found.record.gate is None:
+            raise LoadgenError(done.error or f"loadgen ended with exit code {done.exit_code}", done.exit_code, found)
+        return found
+
+    began = time.monotonic()
+    method: dict[str, Any] = {"duet": True}
+    first = run(**method)
+    if judgement(first).judgement == "unjudged":
+        # A server that waits for something else than the CPU has no figure in duets.
+        method, began = {}, time.monotonic()
+        first = run()
+    more, rounds = judgement(first).more_rounds, len(first.record.targets[0].rounds)
+    needed = rounds + (more or 0)
+    if not more or "rounds" in options or (time.monotonic() - began) / rounds * needed > TIME_MAX:
+        return first
+    # Afresh: rounds that are added because the first ones were open would favour what those said.
+    return run(**method, rounds=needed)
+
+
+def judge(run: Run) -> None:
+    """Raise an exception unless a run shows that nothing was lost."""
+    __tracebackhide__ = True
+    it = judgement(run)
+    report = f"report: {run.folder / 'report.html'}"
+    if it.judgement == "slower":
+        raise AssertionError(f"{sentence(run)}\n{report}")
+    if it.judgement == "open":
+        rounds = len(run.record.targets[0].rounds) + (it.more_rounds or 0)
+        more = f"rounds={rounds} would most likely decide" if it.more_rounds else "choose another limit"
+        raise Undecided(f"{sentence(run)}: {more}\n{report}")
+    if it.judgement == "unjudged":
+        raise Undecided(f"{sentence(run)}\n{report}")
+    if run.failures:
+        raise AssertionError("\n".join([*run.failures, report]))
+
+
+def judgement(run: Run) -> JudgedTarget:
+    """Return the judgement of a run with a gate."""
+    gate = run.record.gate
+    if gate is None or not gate.judged:
+        raise LoadgenError("the run was not judged", result=run)
+    return gate.judged[0]
+
+
+def sentence(run: Run) -> str:
+    """Return what a gate found, in words."""
+    it, gate = judgement(run), run.record.gate
+    # There is a judgement.
+    assert gate is not None
+    if it.loss_percent is None or it.confidence_percent is None:
+        return f"{it.target} cannot be judged against {gate.base}: {it.why_not}"
+    low, high = it.confidence_percent
+    # A loss of rate is a rate that is lower.
+    sign = -1 if it.of in ("rate", "capacity") else 1
+    ends = sorted((sign * low, sign * high))
+    told = {
+        "slower": "is slower than",
+        "not_slower": "is not slower than",
+        "open": "is neither shown to be slower than",
+    }[it.judgement]
+    other = " nor ruled out to be" if it.judgement == "open" else ""
+    return (
+        f"{it.target} {told} {gate.base}{other}: {sign * it.loss_percent:+.1f} % {FIGURES[it.of]} "
+        f"({ends[0]:+.1f} to {ends[1]:+.1f} %); a loss of {gate.limit_percent:g} % is accepted"
+    )
+
+
+def percent_of(limit: str | float) -> float:
+    """Return a limit such as `"5%"`, or a share such as `0.05`, in percent."""
+    try:
+        percent = limit * 100 if isinstance(limit, float) else float(str(limit).removesuffix("%"))
+    except ValueError:
+        percent = -1
+    if not 0 < percent <= 100:
+        raise LoadgenError(f'limit={limit!r} is no share: write it as "5%"')
+    return percent
+
+
+def targets_file(folder: Path) -> Path | None:
+    """Return the `loadgen.toml` of a folder, or of one above."""
+    folders = [folder.absolute(), *folder.absolute().parents]
+    return next((path for it in folders if (path := it / TARGETS).is_file()), None)
+
+
+def only_target(folder: Path) -> str:
+    """Return the name of the target in `loadgen.toml`."""
+    path = targets_file(folder)
+    if path is None:
+        raise LoadgenError(
+            f"there is no {TARGETS} in {folder.absolute()} or above, which says how the server is started: "
+            "`loadgen init --targets` writes it"
+        )
+    try:
+        names = list(tomllib.loads(path.read_text(encoding="utf-8")).get("target", {}))
+    except tomllib.TOMLDecodeError as error:
+        raise LoadgenError(f"{path}: {error}") from None
+    if len(names) != 1:
+        raise LoadgenError(f"{path} has the targets {', '.join(names) or 'none'}: name one with `target=`")
+    return str(names[0])

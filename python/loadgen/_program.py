@@ -1,0 +1,111 @@
+"""Finds the program, and runs it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from ._errors import LoadgenError
+
+NAME = "loadgen"
+
+# Time for a run that was interrupted: its servers end, and what was measured is saved.
+TIME_TO_END = 30
+
+# An error of loadgen begins with its code, in a line of its own, and one of its command line with `error:`.
+ERROR = re.compile(r"^(?:[a-z][a-z_]+\n\n  \u00d7 |error: )", re.MULTILINE)
+
+
+def program() -> str:
+    """Return the path of the program that was installed together with this package, or else of one on the PATH."""
+    __tracebackhide__ = True
+    schemes = [sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")]
+    folders = [sysconfig.get_path("scripts", scheme) for scheme in schemes]
+    # `pip install --target` and `--prefix` put the programs beside the packages.
+    folders += [str(folder / "bin") for folder in Path(__file__).resolve().parents[1:4:2]]
+    path = next((found for folder in folders if (found := shutil.which(NAME, path=folder))), None)
+    path = path or shutil.which(NAME)
+    if path is None:
+        raise LoadgenError(f"there is no program {NAME} beside this Python or on the PATH: pip install {NAME}")
+    return path
+
+
+def environment() -> dict[str, str]:
+    """Return the variables for loadgen: the servers that it starts are those of this Python environment."""
+    own = {"VIRTUAL_ENV": sys.prefix} if sys.prefix != sys.base_prefix else {}
+    return {**os.environ, **own}
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command of loadgen printed, and how it ended."""
+
+    exit_code: int
+    out: str
+    error: str
+    """Message of the error; empty without one."""
+
+
+def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = True) -> Done:
+    """Run a command of loadgen in a folder. Its progress goes to `sys.stderr`, line by line, unless it is quiet."""
+    __tracebackhide__ = True
+    # In a process group of its own, so that Ctrl-C reaches loadgen once, and it can end in order.
+    process = subprocess.Popen(
+        [program(), *arguments],
+        cwd=folder,
+        env=environment(),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        errors="replace",
+        process_group=0,
+    )
+    # Both are pipes, because of the arguments above.
+    assert process.stdout is not None
+    assert process.stderr is not None
+    out: list[str] = []
+    reader = threading.Thread(target=lambda: out.append(process.stdout.read()))  # type: ignore[union-attr]
+    reader.start()
+    try:
+        told = _told(process.stderr, quiet)
+        exit_code = process.wait()
+    except BaseException:
+        process.terminate()
+        try:
+            process.wait(TIME_TO_END)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        raise
+    finally:
+        reader.join()
+        process.stdout.close()
+        process.stderr.close()
+    return Done(exit_code, "".join(out), _error(told))
+
+
+def _told(stream: IO[str], quiet: bool) -> str:
+    """Return all that loadgen tells; show it meanwhile, up to the error."""
+    lines: list[str] = []
+    for line in stream:
+        lines.append(line)
+        if not quiet:
+            print(line, end="", file=sys.stderr, flush=True)
+    return "".join(lines)
+
+
+def _error(told: str) -> str:
+    """Return the error at the end of what loadgen told, or all of it if nothing looks like one."""
+    found = ERROR.search(told)
+    return told[found.start() if found else 0 :].strip()
