@@ -15,7 +15,7 @@ keys! {
     /// user and password (HTTP Basic authentication)
     pub(super) const KEYS: Keys = table("`auth`");
 
-    /// user
+    /// name of the user
     const USER: Key<Custom> = key("user", TEMPLATE).required();
     /// password, such as `"{{ env PASSWORD }}"`
     const PASSWORD: Key<Custom> = key("password", TEMPLATE).required();

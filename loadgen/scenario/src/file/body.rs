@@ -22,24 +22,23 @@ const CONTENTS: [&str; 5] = [JSON.name(), TEXT.name(), FORM.name(), MULTIPART.na
 pub(super) const OF_REQUESTS: [&str; 6] =
     [TEXT.name(), FORM.name(), MULTIPART.name(), FILE.name(), CONTENT_TYPE.name(), REPEAT.name()];
 
-/// Refers to the first of several keys, which says it for all.
-const AS_FOR_JSON: &str = "as for `json`";
+/// When each key of a body's content is required.
+const ONE_CONTENT: &str = "required: exactly one of `json`, `text`, `form`, `multipart` and `file`";
 
 keys! {
     /// body of the request
     pub(super) const KEYS: Keys = table("`body`").with(rules);
 
     /// JSON body; its strings are templates
-    pub(super) const JSON: Key<Custom> = key("json", keys::JSON)
-        .needed("exactly one of `json`, `text`, `form`, `multipart` and `file` is required");
+    pub(super) const JSON: Key<Custom> = key("json", keys::JSON).needed(ONE_CONTENT);
     /// body that is sent unchanged
-    const TEXT: Key<Custom> = key("text", TEMPLATE).needed(AS_FOR_JSON);
+    const TEXT: Key<Custom> = key("text", TEMPLATE).needed(ONE_CONTENT);
     /// names and values of a [form](#query-and-form)
-    const FORM: Key<Custom> = key("form", custom("table", pairs::schema)).needed(AS_FOR_JSON);
+    const FORM: Key<Custom> = key("form", custom("table", pairs::schema)).needed(ONE_CONTENT);
     /// fields of a [multipart form](#files-and-multipart-forms), which may be files
-    const MULTIPART: Key<Custom> = key("multipart", custom("table", multipart::schema)).needed(AS_FOR_JSON);
+    const MULTIPART: Key<Custom> = key("multipart", custom("table", multipart::schema)).needed(ONE_CONTENT);
     /// [file](#files-and-multipart-forms) that is sent unchanged
-    const FILE: Key<Custom> = key("file", PATH).needed(AS_FOR_JSON);
+    const FILE: Key<Custom> = key("file", PATH).needed(ONE_CONTENT);
     /// media type; not with `multipart`, whose media type names a boundary
     const CONTENT_TYPE: Key<Custom> = key("content_type", media_type::KIND)
         .otherwise(
@@ -47,7 +46,8 @@ keys! {
              charset=utf-8`; with `file` by the extension of the file's name, or `application/octet-stream`",
         );
     /// with `json`: makes the body an array of this many renderings of the value
-    pub(super) const REPEAT: Key<Integer> = key("repeat", integer(1, MOST_REPETITIONS));
+    pub(super) const REPEAT: Key<Integer> = key("repeat", integer(1, MOST_REPETITIONS))
+        .otherwise("the value itself");
     /// whether the body is rendered once for each user: all requests of the step that a user sends have the
     /// body of the first one. Each user keeps its body in memory
     pub(super) const ONCE: Defaulted<Boolean> = key("once", Boolean).or("false");

@@ -16,6 +16,9 @@ use crate::token::is_token;
 
 const SOURCES: [&str; 3] = [JSON.name(), HEADER.name(), REGEX.name()];
 
+/// When each of these keys is required.
+const ONE_SOURCE: &str = "required: one of `json`, `header` and `regex`";
+
 /// Words that pick one of several values. A whole number stands for a number from 1.
 const PICKS: [(&str, Pick); 3] =
     [("first", Pick::First), ("last", Pick::Last), ("random", Pick::Random)];
@@ -31,18 +34,18 @@ keys! {
     /// server wrote it. A part `*` stands for each element of an array and each member of an object, also one
     /// that is called `*`
     const JSON: Key<Custom> = key("json", matching("JSON pointer", schema::POINTER))
-        .needed("one of `json`, `header` and `regex` is required");
+        .needed(ONE_SOURCE);
     /// value of the first header with this name
-    const HEADER: Key<Text> = key("header", Text).needed("as for `json`");
+    const HEADER: Key<Text> = key("header", Text).needed(ONE_SOURCE);
     /// match of a [regular expression](https://docs.rs/regex/latest/regex/#syntax) in the body's text, or beside
     /// `header` in its value: its first group, or the whole match if the expression has no group
-    const REGEX: Key<Text> = key("regex", Text).needed("as for `json`");
+    const REGEX: Key<Text> = key("regex", Text).needed(ONE_SOURCE);
     /// whether a response may lack the value. The user then has no such value
     const OPTIONAL: Defaulted<Boolean> = key("optional", Boolean).or("false");
     /// which of several matches of `regex`, or of a pointer with `*`, counts
-    const MATCH: Key<Custom> =
+    const MATCH: Defaulted<Custom> =
         key("match", custom("`\"first\"`, `\"last\"`, `\"random\"`, or 1 to 1,000,000", match_schema))
-        .otherwise("`\"first\"`");
+        .or("\"first\"");
 }
 
 /// Says that a capture has one source: `regex` alone, or beside `header`.
@@ -62,7 +65,7 @@ pub(super) fn without_a_body() -> Json {
 fn match_schema() -> Schema {
     let number = schema::integer(1..=MOST_MATCHES, "Number of the match, from 1.");
     let word = schema::choice(&PICKS, "The first, the last or a random match.");
-    schema::one_of([word, number]).or("first")
+    schema::one_of([word, number])
 }
 
 const EXAMPLE: &str = "write capture = { token = { json = \"/token\" } }, \

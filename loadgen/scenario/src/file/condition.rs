@@ -27,28 +27,36 @@ const JSON_TYPES: [(&str, JsonType); 6] = [
 pub(super) const OF_BODY: [&str; 5] =
     [BODY.name(), REGEX.name(), JSON.name(), JSON_TYPE.name(), JSON_SIZE.name()];
 
+/// Default of each key that reads the body.
+const ANY_BODY: &str = "any body";
+
 keys! {
     /// conditions of which the response must meet none
     pub(super) const KEYS: Keys = table("`not`");
 
-    /// text that the body must contain
+    /// text that the body contains
     pub(super) const BODY: Key<Custom> =
-        key("body", custom("string", || schema::of("string").with("minLength", 1)));
-    /// [expression](https://docs.rs/regex/latest/regex/#syntax) that must have a match in the body
-    pub(super) const REGEX: Key<Custom> = key("regex", custom("regular expression", || schema::of("string")));
-    /// JSON pointers into the body, each with the value that it must find
+        key("body", custom("string", || schema::of("string").with("minLength", 1))).otherwise(ANY_BODY);
+    /// [expression](https://docs.rs/regex/latest/regex/#syntax) that has a match in the body
+    pub(super) const REGEX: Key<Custom> = key("regex", custom("regular expression", || schema::of("string")))
+        .otherwise(ANY_BODY);
+    /// JSON pointers into the body, each with the value that it finds
     pub(super) const JSON: Key<Custom> =
-        key("json", custom("table", || at_pointer(schema::any().with("description", "Expected value."))));
-    /// JSON pointers, each with the type of the value that it must find: `"array"`, `"boolean"`, `"null"`,
+        key("json", custom("table", || at_pointer(schema::any().with("description", "The value."))))
+        .otherwise(ANY_BODY);
+    /// JSON pointers, each with the type of the value that it finds: `"array"`, `"boolean"`, `"null"`,
     /// `"number"`, `"object"` or `"string"`
     pub(super) const JSON_TYPE: Key<Custom> =
-        key("json_type", custom("table", || at_pointer(schema::choice(&JSON_TYPES, "Expected type."))));
+        key("json_type", custom("table", || at_pointer(schema::choice(&JSON_TYPES, "Type of the value."))))
+        .otherwise(ANY_BODY);
     /// JSON pointers, each with the size of the array (items), object (members) or string (characters) that it
-    /// must find: a number, or a range such as `">= 1"` (`<`, `<=`, `>` or `>=`)
-    pub(super) const JSON_SIZE: Key<Custom> = key("json_size", custom("table", || at_pointer(size_schema())));
+    /// finds: a number, or a range such as `">= 1"` (`<`, `<=`, `>` or `>=`)
+    pub(super) const JSON_SIZE: Key<Custom> = key("json_size", custom("table", size_of_value))
+        .otherwise(ANY_BODY);
     /// names of headers, each with the whole value, with `{ regex = '…' }` for a part of the value, or with
     /// `true` for any value. The first header of a name counts
-    pub(super) const HEADERS: Key<Custom> = key("headers", custom("table", headers_schema));
+    pub(super) const HEADERS: Key<Custom> = key("headers", custom("table", headers_schema))
+        .otherwise("any headers");
 }
 
 // The table of a part of a header, or of an end marker: each reader gives it a name of its own.
@@ -56,18 +64,23 @@ keys! {
     /// a part of the text
     pub(super) const PATTERN: Keys = table("a part of a text");
 
-    /// regular expression that must have a match
+    /// regular expression that has a match in the text
     pub(super) const PART: Key<Text> = key("regex", Text).required();
 }
 
 fn headers_schema() -> Schema {
     let present = schema::any().with("description", "Any value.").with("const", true);
     let forms = [schema::text("The whole value."), PATTERN.schema(), present];
-    schema::named(schema::one_of(forms)).with("propertyNames", headers::names())
+    let value = schema::one_of(forms).with("description", "Value of the header.");
+    schema::named(value).with("propertyNames", headers::names())
 }
 
 fn at_pointer(value: Schema) -> Schema {
     schema::named(value).with("propertyNames", serde_json::json!({ "pattern": schema::POINTER }))
+}
+
+fn size_of_value() -> Schema {
+    at_pointer(size_schema().with("description", "Size of the value, or a range such as \">= 1\"."))
 }
 
 /// Returns the schema of a size, or of a range of sizes.

@@ -4,7 +4,7 @@ use serde_json::json;
 use toml::de::DeValue;
 
 use super::keys::schema::{self, Schema};
-use super::keys::{Custom, Integer, Key, Keys, Time, custom, integer, key};
+use super::keys::{Custom, Defaulted, Integer, Key, Keys, Time, custom, integer, key};
 use super::reader::{Faults, Value};
 use crate::http::{Lifetime, Reuse};
 
@@ -14,8 +14,8 @@ const WORDS: [(&str, Reuse); 2] =
 keys! {
     /// whether a user's requests share a connection (`"keep-alive"`), each opens one (`"per-request"`), or loadgen
     /// ends a connection [after a number of requests or a time](#lifetimes-of-connections)
-    pub(super) const KEY: Key<Custom> = key("connection", custom("`\"keep-alive\"`, `\"per-request\"` or a table", schema))
-        .otherwise("`\"keep-alive\"`");
+    pub(super) const KEY: Defaulted<Custom> = key("connection", custom("`\"keep-alive\"`, `\"per-request\"` or a table", schema))
+        .or("\"keep-alive\"");
 }
 
 keys! {
@@ -24,14 +24,13 @@ keys! {
 
     /// number of requests after which a connection ends
     const REQUESTS: Key<Integer> = key("requests", integer(1, u32::MAX as u64)).otherwise("no limit");
-    /// time after its opening from which a connection begins no request
+    /// time after its opening from which a connection begins no request, such as `"30s"`
     const AGE: Key<Time> = key("age", Time::POSITIVE).otherwise("no limit");
 }
 
 fn schema() -> Schema {
     let limits = KEYS.schema().with("minProperties", 1);
     schema::one_of([schema::choice(&WORDS, "Whether requests share a connection."), limits])
-        .or("keep-alive")
 }
 
 /// Returns the schema of the values of `connection` beside shared connections.

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::condition;
 use super::keys::schema::{self, Schema};
-use super::keys::{Custom, Key, Keys, custom, key};
+use super::keys::{Custom, Defaulted, Key, Keys, custom, key};
 use super::pointer::check_pointer;
 use super::reader::{Faults, Value};
 use super::{meaning, stream};
@@ -30,13 +30,13 @@ keys! {
     pub(super) const KEYS: Keys = table("`expect`");
 
     /// status of the response
-    const STATUS: Key<Custom> =
+    const STATUS: Defaulted<Custom> =
         key("status", custom("100 to 599; a class: `\"1xx\"` to `\"5xx\"`; or an array of these", status_schema))
-        .otherwise("`\"2xx\"`");
+        .or("\"2xx\"");
     /// with `grpc`: status of the [call](#grpc-steps)
-    const GRPC_STATUS: Key<Custom> =
+    const GRPC_STATUS: Defaulted<Custom> =
         key(meaning::GRPC_STATUS, custom("name of a status, or an array of these", grpc_status_schema))
-        .otherwise("`\"OK\"`");
+        .or("\"OK\"");
     const BODY: Key<Custom> = condition::BODY;
     const REGEX: Key<Custom> = condition::REGEX;
     const JSON: Key<Custom> = condition::JSON;
@@ -44,12 +44,15 @@ keys! {
     const JSON_SIZE: Key<Custom> = condition::JSON_SIZE;
     const HEADERS: Key<Custom> = condition::HEADERS;
     /// any of the keys from `body` to `headers`: conditions of which the response must meet none
-    const NOT: Key<Custom> = key("not", custom("table", || condition::KEYS.schema()));
-    /// longest latency of an expected response
+    const NOT: Key<Custom> = key("not", custom("table", || condition::KEYS.schema()))
+        .otherwise("no such condition");
+    /// longest latency of an expected response, such as `"200ms"`
     const WITHIN: Key<Custom> =
-        key("within", custom("duration above zero, shorter than the `timeout`", schema::time));
+        key("within", custom("duration above zero, shorter than the `timeout`", schema::time))
+        .otherwise("any latency");
     /// body that arrives as a [stream](#streams) of events, which are measured one by one
-    const STREAM: Key<Custom> = key("stream", custom("`true`, or a table", stream::schema));
+    const STREAM: Key<Custom> = key("stream", custom("`true`, or a table", stream::schema))
+        .otherwise("events are not measured");
 }
 
 fn status_schema() -> Schema {

@@ -19,7 +19,7 @@ const ASSIGNS: [(&str, Assign); 2] = [("iteration", Assign::Iteration), ("user",
 
 keys! {
     /// time at which a user takes a [flow](#flow): before each iteration, or once, for all its iterations
-    pub(super) const ASSIGN: Key<Choice<Assign>> = key("assign", Choice(&ASSIGNS)).otherwise("`\"iteration\"`");
+    pub(super) const ASSIGN: Defaulted<Choice<Assign>> = key("assign", Choice(&ASSIGNS)).or("\"iteration\"");
 }
 
 /// All steps and flows of a file, and the names to which thresholds can refer.

@@ -32,7 +32,8 @@ keys! {
     /// `.proto` files of the services, relative to the scenario file
     const PROTO: Key<Custom> = key("proto", custom("path, or an array of paths", paths)).required();
     /// folders in which `import` looks for files, before the folder of each file in `proto`
-    const INCLUDE: Key<Custom> = key("include", custom("path, or an array of paths", paths));
+    const INCLUDE: Key<Custom> = key("include", custom("path, or an array of paths", paths))
+        .otherwise("only the folder of each file");
 }
 
 fn paths() -> Schema {

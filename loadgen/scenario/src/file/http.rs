@@ -38,9 +38,8 @@ keys! {
     pub(super) const KEYS: Keys = table("[http]").with(rules);
 
     /// version of HTTP
-    const VERSION: Defaulted<Choice<HttpVersion>> = key("version", Choice(&VERSIONS))
-        .otherwise("`\"2\"` if a step has `grpc`")
-        .or("\"1.1\"");
+    const VERSION: Key<Choice<HttpVersion>> = key("version", Choice(&VERSIONS))
+        .otherwise("`\"1.1\"`; `\"2\"` if a step has `grpc`");
     /// number of HTTP/2 connections over all workers, which users share evenly
     const CONNECTIONS: Key<Integer> = key("connections", integer(1, MOST_SHARED))
         .otherwise("one for each user");
@@ -51,8 +50,9 @@ keys! {
     /// whether each user keeps the cookies that it receives, as a browser does
     const COOKIES: Defaulted<Boolean> = key("cookies", Boolean).or("false");
     /// `http://` or `https://` proxy of host and port, without placeholders, such as `"http://10.0.0.1:3128"`
-    const PROXY: Key<Custom> = key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"));
-    const CONNECTION: Key<Custom> = connection::KEY;
+    const PROXY: Key<Custom> = key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"))
+        .otherwise("no proxy, whatever the environment names");
+    const CONNECTION: Defaulted<Custom> = connection::KEY;
     /// whether a request that the server [never
     /// processed](../explanation/counting.md#requests-that-are-sent-again) is sent again
     const RESEND: Defaulted<Boolean> = key("resend", Boolean).or("true");
@@ -60,11 +60,13 @@ keys! {
     /// a second opinion
     const TRANSPORT: Defaulted<Choice<Option<TransportKind>>> = key("transport", Choice(&TRANSPORTS))
         .or("\"auto\"");
-    /// [TLS options](#httptls)
-    const TLS: Key<Custom> = key("tls", custom("table", || tls::KEYS.schema()));
+    /// [TLS options](#httptls), for https:// URLs
+    const TLS: Key<Custom> = key("tls", custom("table", || tls::KEYS.schema()))
+        .otherwise("the defaults of its keys");
     /// [user and password](#user-and-password) of all steps that have neither an `auth` nor a header
     /// `authorization`
-    const AUTH: Key<Custom> = key("auth", custom("table", || auth::KEYS.schema()));
+    const AUTH: Key<Custom> = key("auth", custom("table", || auth::KEYS.schema()))
+        .otherwise("no user and password");
 }
 
 /// Says which keys do not go together with a transport, or with shared connections.

@@ -56,21 +56,25 @@ keys! {
     const RATE: Key<Number> = key("rate", number(LEAST_RATE, MOST_RATE))
         .needed("required in the open model without `stages`");
     /// open model: requests at even intervals (`even`), or at random times (`poisson`)
-    const ARRIVALS: Key<Choice<Arrivals>> = key("arrivals", Choice(&ARRIVAL_NAMES)).otherwise("`\"even\"`");
+    const ARRIVALS: Defaulted<Choice<Arrivals>> = key("arrivals", Choice(&ARRIVAL_NAMES)).or("\"even\"");
     /// time over which the users start, one after another, or the rate rises
     const RAMP_UP: Defaulted<Time> = key("ramp_up", Time::ANY).or("\"0s\"");
     /// time for which the load is held after the ramp-up, such as `"1m30s"`
     const DURATION: Defaulted<Time> = key("duration", Time::POSITIVE).or("\"10s\"");
     /// ends the test after this many iterations, shared by all users
-    const ITERATIONS: Key<Integer> = key("iterations", integer(1, MOST_ITERATIONS));
+    const ITERATIONS: Key<Integer> = key("iterations", integer(1, MOST_ITERATIONS))
+        .otherwise("the test ends after `duration`");
     /// closed model: ends the test when each user has done this many iterations
-    const ITERATIONS_PER_USER: Key<Integer> = key("iterations_per_user", integer(1, MOST_ITERATIONS));
+    const ITERATIONS_PER_USER: Key<Integer> = key("iterations_per_user", integer(1, MOST_ITERATIONS))
+        .otherwise("the test ends after `duration`");
     /// [changes of the load](#stages) from zero on, one after another, instead of a constant load
     const STAGES: Key<Custom> =
-        key("stages", custom("array of tables", || schema::array(STAGE.schema()).with("minItems", 1)));
+        key("stages", custom("array of tables", || schema::array(STAGE.schema()).with("minItems", 1)))
+        .otherwise("a constant load");
     /// [time](#think-time) that a user waits between a response and its next request: `"1s"`, `{ min = "1s",
     /// max = "3s" }` or `{ mean = "2s" }`
-    const THINK_TIME: Key<Custom> = key("think_time", custom("duration or table", think_time));
+    const THINK_TIME: Key<Custom> = key("think_time", custom("duration or table", think_time))
+        .otherwise("no wait");
     /// longest [wait for the responses](../explanation/counting.md) to in-flight requests after an end by time
     const DRAIN: Defaulted<Time> = key("drain", Time::ANY.at_most(LONGEST_DRAIN, "too long")).or("\"3s\"");
 }
@@ -169,9 +173,9 @@ keys! {
     /// uniformly distributed times
     const UNIFORM: Keys = table("`think_time`");
 
-    /// shortest time
+    /// shortest time, such as `"1s"`
     const MIN: Key<Time> = key("min", Time::ANY).required();
-    /// longest time
+    /// longest time, such as `"3s"`
     const MAX: Key<Time> = key("max", Time::ANY).required();
 }
 
@@ -180,7 +184,7 @@ keys! {
     /// exponentially distributed times
     const EXPONENTIAL: Keys = table("`think_time`");
 
-    /// mean of the times
+    /// mean of the times, such as `"2s"`
     const MEAN: Key<Time> = key("mean", Time::ANY).required();
 }
 
@@ -237,7 +241,7 @@ fn read_open(
             None
         }
     };
-    Some(Open { rate: rate?, arrivals: arrivals?.unwrap_or_default() })
+    Some(Open { rate: rate?, arrivals: arrivals? })
 }
 
 /// Adds a fault for each key that only the open model allows. Called for a load in the closed
@@ -320,7 +324,7 @@ keys! {
         .needed("required in the closed model");
     /// requests per second at the end of the stage
     const TO_RATE: Key<Number> = key("rate", number(0.0, MOST_RATE)).needed("required in the open model");
-    /// duration of the stage; `"0s"` for a jump
+    /// duration of the stage, such as `"30s"`; `"0s"` for a jump
     const OVER: Key<Time> = key("over", Time::ANY).required();
 }
 

@@ -23,18 +23,21 @@ const WHEN: [(&str, When); 4] = [
 /// Keys of a condition, of which a condition has exactly one.
 const GIVEN: [&str; 3] = [PRESENT.name(), ABSENT.name(), EQUAL.name()];
 
+/// When each of these keys is required.
+const ONE_GIVEN: &str = "required: exactly one of `present`, `absent` and `equal`";
+
 keys! {
     /// condition without which an iteration leaves the step out
     pub(super) const KEYS: Keys = table("`when`").with(|table| table.requires_one_of(&GIVEN));
 
     /// the step is sent if the user has such a value
     const PRESENT: Key<Custom> = key("present", not_blank("name of a [captured value](#capture)"))
-        .needed("exactly one of `present`, `absent` and `equal` is required");
+        .needed(ONE_GIVEN);
     /// the step is sent if the user has no such value
-    const ABSENT: Key<Custom> = key("absent", not_blank("name of a captured value")).needed("as for `present`");
+    const ABSENT: Key<Custom> = key("absent", not_blank("name of a captured value")).needed(ONE_GIVEN);
     /// the step is sent if each of these captured values, or columns of [rows](#rowsname), is this text
     const EQUAL: Key<Custom> = key("equal", custom("table of names and texts", equal_schema))
-        .needed("as for `present`");
+        .needed(ONE_GIVEN);
 }
 
 keys! {
@@ -44,6 +47,12 @@ keys! {
     /// [condition](#conditions-and-repetitions) holds
     pub(super) const KEY: Key<Custom> =
         key("when", custom("`\"once\"`, `\"start\"`, `\"stop\"`, `\"finally\"` or a table", schema))
+        .otherwise("in each iteration");
+}
+
+keys! {
+    /// sends the step in iterations in which a [condition](#conditions-and-repetitions) holds
+    pub(super) const OF_FLOW: Key<Custom> = key(KEY.name(), custom("table", || KEYS.schema()))
         .otherwise("in each iteration");
 }
 

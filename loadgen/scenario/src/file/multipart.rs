@@ -19,16 +19,19 @@ use crate::template::Template;
 /// Keys of a field's content, of which a field has exactly one.
 const CONTENTS: [&str; 3] = [FILE.name(), TEXT.name(), JSON.name()];
 
+/// When each of these keys is required.
+const ONE_CONTENT: &str = "required: exactly one of `file`, `text` and `json`";
+
 keys! {
     /// a field with a file, or with a media type of its own
     pub(super) const KEYS: Keys = table("a field of `multipart`").with(|table| table.requires_one_of(&CONTENTS));
 
     /// file whose content is sent
-    const FILE: Key<Custom> = key("file", PATH).needed("exactly one of `file`, `text` and `json` is required");
+    const FILE: Key<Custom> = key("file", PATH).needed(ONE_CONTENT);
     /// text that is sent unchanged
-    const TEXT: Key<Custom> = key("text", TEMPLATE).needed("as for `file`");
+    const TEXT: Key<Custom> = key("text", TEMPLATE).needed(ONE_CONTENT);
     /// JSON; its strings are templates
-    const JSON: Key<Custom> = key("json", keys::JSON).needed("as for `file`");
+    const JSON: Key<Custom> = key("json", keys::JSON).needed(ONE_CONTENT);
     /// name of the file in the form
     const FILE_NAME: Key<Custom> = key("filename", TEMPLATE)
         .otherwise("the name of `file`; none with `text` and `json`");

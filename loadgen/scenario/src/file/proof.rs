@@ -21,13 +21,13 @@ keys! {
 
     /// SQL query that returns one row with one integer
     const POSTGRES: Key<Custom> = key("postgres", not_blank("string"))
-        .needed("this key or `redis` is required");
+        .needed("required: this key or `redis`");
     /// command with white space between its words, which returns an integer, such as `"LLEN queue"`
-    const REDIS: Key<Custom> = key("redis", not_blank("string")).needed("this key or `postgres` is required");
+    const REDIS: Key<Custom> = key("redis", not_blank("string")).needed("required: this key or `postgres`");
     /// the answer must equal the sum of this counter of the steps
-    const COUNTER: Key<Custom> = key("counter", not_blank("string")).needed("this key or `value` is required");
+    const COUNTER: Key<Custom> = key("counter", not_blank("string")).needed("required: this key or `value`");
     /// the answer must equal this number
-    const VALUE: Key<Integer> = key("value", integer(0, MOST)).needed("this key or `counter` is required");
+    const VALUE: Key<Integer> = key("value", integer(0, MOST)).needed("required: this key or `counter`");
 }
 
 fn rules(table: Schema) -> Schema {

@@ -3,7 +3,7 @@
 use toml::de::DeValue;
 
 use super::keys::schema::{self, Schema};
-use super::keys::{Custom, Integer, Key, Keys, custom, integer, key};
+use super::keys::{Custom, Defaulted, Integer, Key, Keys, custom, integer, key};
 use super::reader::{Faults, Value};
 use crate::flow::Repeat;
 
@@ -12,8 +12,8 @@ const MOST: u64 = 100_000;
 
 keys! {
     /// [number of times](#conditions-and-repetitions) that an iteration sends the step, one after another
-    pub(super) const KEY: Key<Custom> = key("repeat", custom("1 to 100,000, or a table", schema))
-        .otherwise("`1`");
+    pub(super) const KEY: Defaulted<Custom> = key("repeat", custom("1 to 100,000, or a table", schema))
+        .or("1");
 }
 
 keys! {
@@ -28,7 +28,7 @@ keys! {
 
 fn schema() -> Schema {
     let number = schema::integer(1..=MOST, "Number of times.");
-    schema::one_of([number, KEYS.schema()]).or(1)
+    schema::one_of([number, KEYS.schema()])
 }
 
 /// Reads a number or `{ min, max }`. `once` tells whether the step is sent once, outside

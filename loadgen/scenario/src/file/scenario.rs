@@ -27,14 +27,15 @@ keys! {
     pub(super) const KEYS: Keys = table("a scenario").with(rules);
 
     /// one line for people
-    const DESCRIPTION: Key<Text> = key("description", Text);
+    const DESCRIPTION: Key<Text> = key("description", Text).otherwise("no description");
     /// targets to compare; `--target` replaces them, `--url` needs none
     const TARGETS: Key<Custom> =
         key("targets", custom("array of unique strings", || unique(keys::schema::name("Name of a target."))))
         .otherwise("all targets of the project except those with `default = false`");
     /// backends that run beside the target
     const BACKENDS: Key<Custom> =
-        key("backends", custom("array of unique strings: `\"redis\"`, `\"postgres\"`", backends_schema));
+        key("backends", custom("array of unique strings: `\"redis\"`, `\"postgres\"`", backends_schema))
+        .otherwise("no backend");
     /// rows that PostgreSQL's table `items` holds before each round. loadgen makes these rows once, and copies
     /// the database for each round. Needs the backend `"postgres"`; has no effect with `--url`
     const EXISTING_ITEMS: Defaulted<Integer> = key("existing_items", integer(0, MOST_EXISTING_ITEMS)).or("0");
@@ -46,25 +47,32 @@ keys! {
     /// action of a user after a failed step: begin the next iteration, or go on with the next step
     const ON_ERROR: Defaulted<Choice<OnError>> = key("on_error", Choice(&REACTIONS)).or("\"next_iteration\"");
     /// [options of HTTP](#http)
-    const HTTP: Key<Custom> = key("http", custom("table `[http]`", || http::KEYS.schema()));
+    const HTTP: Key<Custom> = key("http", custom("table `[http]`", || http::KEYS.schema()))
+        .otherwise("the defaults of its keys");
     /// services that steps [call with gRPC](#grpc-steps)
-    const GRPC: Key<Custom> = key("grpc", custom("table `[grpc]`", || grpc::KEYS.schema()));
+    const GRPC: Key<Custom> = key("grpc", custom("table `[grpc]`", || grpc::KEYS.schema()))
+        .needed("required if a step has `grpc`");
     /// [amount and duration of the load](#load)
     const LOAD: Key<Custom> = key("load", custom("table `[load]`", || load::KEYS.schema()))
         .otherwise("one user for ten seconds");
     /// CSV files with [rows for users to send](#rowsname)
-    const ROWS: Key<Custom> = key("rows", custom("tables `[rows.NAME]`", || named(rows::KEYS.schema())));
-    const ASSIGN: Key<Choice<Assign>> = flow::ASSIGN;
+    const ROWS: Key<Custom> = key("rows", custom("tables `[rows.NAME]`", || named(rows::KEYS.schema())))
+        .otherwise("no rows");
+    const ASSIGN: Defaulted<Choice<Assign>> = flow::ASSIGN;
     /// [requests of each user](#step), in this order: in each iteration, or once
     const STEP: Key<Custom> = key("step", custom("array of tables `[[step]]`", || array(step::KEYS.schema())))
-        .needed("at least one, or a flow");
+        .needed("required: at least one, or a flow");
     /// [journeys](#flow) among which users divide their iterations
     const FLOW: Key<Custom> =
-        key("flow", custom("array of tables `[[flow]]`", || array(flow::KEYS.schema()).with("minItems", 1)));
-    /// [conditions](#thresholds) that the run must meet to pass
-    const THRESHOLDS: Key<Custom> = key("thresholds", custom("table `[thresholds]`", thresholds::schema));
+        key("flow", custom("array of tables `[[flow]]`", || array(flow::KEYS.schema()).with("minItems", 1)))
+        .otherwise("all steps in each iteration");
+    /// [conditions](#thresholds) that the run must meet to pass. A key is a metric of all steps, or `"NAME.METRIC"` of
+    /// a step, a group or a flow, or `"iteration.METRIC"` of all iterations, or `"counter.NAME"`
+    const THRESHOLDS: Key<Custom> = key("thresholds", custom("table `[thresholds]`", thresholds::schema))
+        .otherwise("no threshold");
     /// [content](#proof) that a backend must have after each round
-    const PROOF: Key<Custom> = key("proof", custom("array of tables `[[proof]]`", || array(proof::KEYS.schema())));
+    const PROOF: Key<Custom> = key("proof", custom("array of tables `[[proof]]`", || array(proof::KEYS.schema())))
+        .otherwise("no proof");
 }
 
 fn rules(table: Schema) -> Schema {

@@ -25,11 +25,12 @@ keys! {
     const FORMAT: Key<Choice<StreamFormat>> = key("format", Choice(&FORMATS))
         .otherwise("`\"events\"` for the media type `text/event-stream`, otherwise `\"lines\"`");
     /// expected number of events, without the end marker
-    const EVENTS: Key<Custom> =
+    const EVENTS: Defaulted<Custom> =
         key("events", custom("integer, or a range such as `\">= 20\"` (`<`, `<=`, `>` or `>=`)", size_schema))
-        .otherwise("`\">= 1\"`");
+        .or("\">= 1\"");
     /// end marker: data of the event that ends the stream, whole or in part
-    const END: Key<Custom> = key("end", custom("string, or `{ regex = '…' }`", end_schema));
+    const END: Key<Custom> = key("end", custom("string, or `{ regex = '…' }`", end_schema))
+        .otherwise("no end marker");
     /// whether loadgen ends the request, as a success, [at the end marker](#streams-without-an-end) or, without one, at
     /// the last of `events`
     const CLOSE: Defaulted<Boolean> = key("close", Boolean).or("false");

@@ -20,13 +20,15 @@ keys! {
     const INSECURE: Defaulted<Boolean> = key("insecure", Boolean).or("false");
     /// PEM file with certificates to trust besides the system's: of authorities, or the self-signed certificate
     /// of a server
-    const CA: Key<Custom> = key("ca", PATH);
+    const CA: Key<Custom> = key("ca", PATH).otherwise("only the system's certificates");
     /// PEM file with the certificate that the users show
-    const CERT: Key<Custom> = key("cert", PATH);
+    const CERT: Key<Custom> = key("cert", PATH).otherwise("no certificate; required beside `key`");
     /// PEM file with the private key of `cert`, or an environment variable with the text of such a file
-    const KEY: Key<Custom> = key("key", not_blank("path, or `\"{{ env NAME }}\"`"));
+    const KEY: Key<Custom> = key("key", not_blank("path, or `\"{{ env NAME }}\"`"))
+        .needed("required beside `cert`");
     /// environment variable with the password of an encrypted private key
-    const PASSWORD: Key<Custom> = key("password", not_blank("`\"{{ env NAME }}\"`"));
+    const PASSWORD: Key<Custom> = key("password", not_blank("`\"{{ env NAME }}\"`"))
+        .needed("required if the private key is encrypted");
     /// whether a user's later connections resume the session of an earlier one, as browsers do. No user resumes
     /// the session of another
     const RESUMPTION: Defaulted<Boolean> = key("resumption", Boolean).or("true");

@@ -7,6 +7,7 @@ use super::keys::{
     matching,
 };
 use super::reader::{Faults, Value};
+use super::step::ONE_REQUEST;
 use super::{body, json};
 use crate::action::Action;
 use crate::body::Body;
@@ -22,33 +23,36 @@ pub(super) const STEPS: [&str; 4] = [OPEN.name(), SEND.name(), RECEIVE.name(), C
 
 keys! {
     /// opens the user's [WebSocket](#websocket-steps), with a GET request to this path and query
-    pub(super) const OPEN: Key<Custom> = key("websocket", REQUEST_PATH).needed("instead of the above");
+    pub(super) const OPEN: Key<Custom> = key("websocket", REQUEST_PATH).needed(ONE_REQUEST);
     /// sends a message over the user's WebSocket, and waits for one of the server unless `reply = false`
     pub(super) const SEND: Key<Custom> = key("send", custom("table", || MESSAGE.schema()))
-        .needed("instead of the above");
+        .needed(ONE_REQUEST);
     /// waits for a message over the user's WebSocket
-    pub(super) const RECEIVE: Key<Custom> = key("receive", TRUE).needed("instead of the above");
+    pub(super) const RECEIVE: Key<Custom> = key("receive", TRUE).needed(ONE_REQUEST);
     /// closes the user's WebSocket
-    pub(super) const CLOSE: Key<Custom> = key("close", TRUE).needed("instead of the above");
+    pub(super) const CLOSE: Key<Custom> = key("close", TRUE).needed(ONE_REQUEST);
     /// with `websocket`: [subprotocol](#websocket-steps) that is offered, such as `"graphql-transport-ws"`
     pub(super) const SUBPROTOCOL: Key<Custom> =
-        key("subprotocol", matching("token", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"));
+        key("subprotocol", matching("token", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"))
+        .otherwise("no subprotocol");
 }
 
 /// Keys of the content of a message, of which a message has exactly one.
 const CONTENTS: [&str; 3] = [TEXT.name(), JSON.name(), FILE.name()];
+
+/// When each of these keys is required.
+const ONE_CONTENT: &str = "required: exactly one of `text`, `json` and `file`";
 
 keys! {
     /// message to send over the user's WebSocket
     pub(super) const MESSAGE: Keys = table("`send`").with(|table| table.requires_one_of(&CONTENTS));
 
     /// text message
-    const TEXT: Key<Custom> = key("text", TEMPLATE)
-        .needed("exactly one of `text`, `json` and `file` is required");
+    const TEXT: Key<Custom> = key("text", TEMPLATE).needed(ONE_CONTENT);
     /// JSON in a text message; its strings are templates
-    const JSON: Key<Custom> = key("json", keys::JSON).needed("as for `text`");
+    const JSON: Key<Custom> = key("json", keys::JSON).needed(ONE_CONTENT);
     /// content of a file of at most 16 MiB, as a binary message
-    const FILE: Key<Custom> = key("file", PATH).needed("as for `text`");
+    const FILE: Key<Custom> = key("file", PATH).needed(ONE_CONTENT);
     /// whether the step waits for a message; with `false` it ends when the message is sent
     const REPLY: Defaulted<Boolean> = key("reply", Boolean).or("true");
 }

@@ -1,4 +1,4 @@
-//! Kinds of values in a scenario file: how each is read, its JSON Schema, and its words in the reference.
+//! Kinds of values in a scenario file: how each is read, its JSON Schema, and its words in the reference and in editors.
 
 use std::time::Duration;
 
@@ -12,12 +12,8 @@ use crate::file::reader::{Faults, Value};
 pub(in crate::file) trait Form: Copy + Sync {
     /// Returns the JSON Schema of a value.
     fn schema(&self) -> Schema;
-    /// Returns the words for the values in the reference, in Markdown.
+    /// Returns the words for the values in the reference and in the schema's descriptions, in Markdown.
     fn words(&self) -> String;
-    /// Returns what the words say and the schema does not.
-    fn hint(&self) -> Option<String> {
-        None
-    }
 }
 
 /// A form of values that are read without knowledge of other keys.
@@ -204,10 +200,6 @@ impl Form for Time {
         let most = self.most.map(|(most, _)| format!(", at most `\"{}\"`", format_duration(most)));
         format!("duration{above}{}", most.unwrap_or_default())
     }
-
-    fn hint(&self) -> Option<String> {
-        self.most.map(|_| self.words())
-    }
 }
 
 impl Kind for Time {
@@ -287,11 +279,5 @@ impl Form for Custom {
 
     fn words(&self) -> String {
         self.words.to_owned()
-    }
-
-    fn hint(&self) -> Option<String> {
-        let types = ["string", "table", "array of tables", "`true`"];
-        let is_type = types.iter().any(|word| self.words.starts_with(word));
-        (!is_type).then(|| self.words())
     }
 }

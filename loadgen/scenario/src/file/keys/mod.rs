@@ -16,6 +16,7 @@
 //! ```
 //!
 //! The doc comment of a key says what it means: a part of a sentence, in Markdown with links from the reference's page.
+//! Each key also says what a file without it has: a default, a default in words, or a fault.
 //! A relation between keys is a rule of their table, which the reader checks and the schema repeats.
 
 /// Declares a table with its keys, or only keys. See the module's docs.
@@ -95,7 +96,8 @@ impl<F: Copy> Key<F> {
         Self { otherwise, ..self }
     }
 
-    /// Says when the table has a fault without the key, in Markdown. The reader adds the fault.
+    /// Says when the table has a fault without the key, in Markdown, beginning with "required". The reader adds the
+    /// fault.
     pub(super) const fn needed(self, needed: &'static str) -> Self {
         Self { needed, ..self }
     }
@@ -114,6 +116,25 @@ impl<F> Key<F> {
     /// Takes the key's value from a table.
     pub(super) fn take<'a>(&self, table: &mut Table<'a>) -> Option<Value<'a>> {
         table.take(self.name)
+    }
+}
+
+impl<F: Form> Key<F> {
+    /// Returns the default in words, or when the table needs the key, in Markdown.
+    fn absence(&self) -> &'static str {
+        match (self.otherwise, self.needed) {
+            ("", "") if self.is_required => "required",
+            ("", needed) => needed,
+            (otherwise, _) => otherwise,
+        }
+    }
+
+    /// Returns the JSON Schema of the key's value, with the text that editors show for the key: its meaning, its
+    /// values, and the `absence` of the key.
+    fn explained(&self, absence: &str) -> Schema {
+        let (meaning, absence) = (sentence(self.about), sentence(absence));
+        let values = without_links(&self.form.words());
+        self.form.schema().with("description", format!("{meaning} Value: {values}. {absence}"))
     }
 }
 
@@ -196,24 +217,14 @@ impl<F: Form> Declared for Key<F> {
     }
 
     fn schema(&self) -> Schema {
-        self.form.schema().about(|| {
-            let hint = self.form.hint().map(|words| format!(" Value: {}", sentence(&words)));
-            let otherwise = match self.otherwise {
-                "" => String::new(),
-                otherwise => format!(" Default: {}.", without_links(otherwise)),
-            };
-            format!("{}{}{otherwise}", sentence(self.about), hint.unwrap_or_default())
+        self.explained(&match self.otherwise {
+            "" => self.absence().to_owned(),
+            otherwise => format!("Default: {otherwise}"),
         })
     }
 
     fn row(&self) -> [String; 3] {
-        let default = match (self.otherwise, self.needed) {
-            ("", "") if self.is_required => "required",
-            ("", "") => "none",
-            ("", needed) => needed,
-            (otherwise, _) => otherwise,
-        };
-        [self.form.words(), default.to_owned(), self.about.trim_start().to_owned()]
+        [self.form.words(), self.absence().to_owned(), self.about.trim_start().to_owned()]
     }
 }
 
@@ -228,16 +239,13 @@ impl<F: Form> Declared for Defaulted<F> {
 
     fn schema(&self) -> Schema {
         let default: Option<Json> = serde_json::from_str(self.default).ok();
-        self.key.schema().or(default.unwrap_or_default())
+        let schema = self.key.explained(&format!("Default: `{}`", self.default));
+        schema.with("default", default.unwrap_or_default())
     }
 
     fn row(&self) -> [String; 3] {
         let [words, _, about] = self.key.row();
-        let otherwise = match self.key.otherwise {
-            "" => String::new(),
-            otherwise => format!("; {otherwise}"),
-        };
-        [words, format!("`{}`{otherwise}", self.default), about]
+        [words, format!("`{}`", self.default), about]
     }
 }
 
@@ -295,7 +303,7 @@ impl Keys {
             self.keys.iter().map(|key| (key.name().to_owned(), key.schema().into())).collect();
         let required: Vec<&str> =
             self.keys.iter().filter(|key| key.is_required()).map(|key| key.name()).collect();
-        let table = schema::closed(&sentence(self.about), keys);
+        let table = schema::closed(keys).with("description", sentence(self.about));
         (self.rules)(if required.is_empty() { table } else { table.with("required", required) })
     }
 

@@ -21,17 +21,6 @@ impl Schema {
         self
     }
 
-    /// Sets the value that applies if the key is missing.
-    pub(in crate::file) fn or(self, default: impl Into<Value>) -> Self {
-        self.with("default", default)
-    }
-
-    /// Sets the description, unless the schema has one.
-    pub(in crate::file) fn about(mut self, about: impl FnOnce() -> String) -> Self {
-        self.0.entry("description").or_insert_with(|| about().into());
-        self
-    }
-
     /// Replaces the schema of a key of a table.
     pub(in crate::file) fn narrowed(mut self, key: &str, schema: Self) -> Self {
         if let Some(keys) = self.0.get_mut("properties") {
@@ -151,9 +140,8 @@ pub(in crate::file) fn pointer(about: &str) -> Schema {
 pub(in crate::file) const POINTER: &str = "^(/([^~]|~[01])*)?$";
 
 /// Returns the schema of a table that may have these keys and no others.
-pub(in crate::file) fn closed(about: &str, keys: Map<String, Value>) -> Schema {
-    let table = of("object").with("description", about).with("properties", keys);
-    table.with("additionalProperties", false)
+pub(in crate::file) fn closed(keys: Map<String, Value>) -> Schema {
+    of("object").with("properties", keys).with("additionalProperties", false)
 }
 
 /// Returns the schema of a table in which the author of the file chooses the keys. `value` is the

@@ -8,51 +8,71 @@ use regex::Regex;
 use serde_json::Value;
 
 use super::schema::DURATION;
-use super::sentence;
+use super::{Keys, sentence};
 use crate::file::{TABLES, read, schema};
-use crate::{Scenario, parse, parse_duration};
+use crate::{parse, parse_duration};
 
 /// Place of the schema of steps in flows.
 const STEP_OF_A_FLOW: &str = "/properties/flow/items/properties/step/items";
 
-/// Files of which each has a table, by its name; `?` stands for one of the table's keys and its value.
-const FILES: [(&str, &str); 19] = [
-    ("a scenario", "?"),
-    ("[load]", "[load]\n?"),
+/// Files of which each has a table, by its name; `?` stands for one of the table's keys and its value. A table
+/// with defaults also has a file that is valid without the key.
+const FILES: [(&str, &str); 28] = [
+    ("a scenario", "?\n[[step]]\nget = '/'"),
+    ("a scenario", "?\n[[flow]]\nname = 'a'\n[[flow.step]]\nget = '/'"),
+    ("[load]", "[load]\n?\n[[step]]\nget = '/'"),
+    ("[load]", "[load]\nmodel = 'open'\nrate = 5\n?\n[[step]]\nget = '/'"),
     ("a stage", "load = { stages = [{ ? }] }"),
     ("a stage", "load = { model = 'open', stages = [{ ? }] }"),
-    ("[http]", "[http]\n?"),
+    ("[http]", "[http]\n?\n[[step]]\nget = '/'"),
     ("`connection`", "http = { connection = { ? } }"),
-    ("[http.tls]", "[http.tls]\n?"),
+    ("[http.tls]", "[http.tls]\n?\n[[step]]\nget = '/'"),
+    ("a [[step]]", "[[step]]\nget = '/'\n?"),
     ("a [[step]]", "[[step]]\n?"),
     ("[grpc]", "[grpc]\n?"),
+    ("`send`", "[[step]]\nwebsocket = '/'\n[[step]]\n[step.send]\ntext = 'a'\n?"),
     ("`send`", "step = [{ send = { ? } }]"),
     ("`when`", "step = [{ when = { ? } }]"),
+    ("`body`", "[[step]]\npost = '/'\n[step.body]\njson = 1\n?"),
     ("`body`", "step = [{ body = { ? } }]"),
     ("a field of `multipart`", "step = [{ body = { multipart = { a = { ? } } } }]"),
-    ("`expect`", "step = [{ expect = { ? } }]"),
-    ("`stream`", "step = [{ expect = { stream = { ? } } }]"),
-    ("a capture", "step = [{ capture = { a = { ? } } }]"),
+    ("`expect`", "[[step]]\nget = '/'\n[step.expect]\n?"),
+    (
+        "`expect`",
+        "[grpc]\nproto = 'greeter.proto'\n[[step]]\ngrpc = 'loadgen.Greeter/Hello'\n[step.expect]\n?",
+    ),
+    ("`stream`", "[[step]]\nget = '/'\n[step.expect.stream]\n?"),
+    ("a capture", "[[step]]\nget = '/'\n[step.capture.c]\n?"),
+    ("a capture", "[[step]]\nget = '/'\n[step.capture.c]\njson = '/c'\n?"),
+    ("a [[flow]]", "[[flow]]\nname = 'a'\n?\n[[flow.step]]\nget = '/'"),
     ("a [[flow]]", "[[flow]]\n?"),
     ("[rows]", "rows = { a = { ? } }"),
+    ("[rows]", "[rows.r]\nfile = 'accounts.csv'\n?\n[[step]]\nget = '/{{ r.email }}'"),
     ("a [[proof]]", "[[proof]]\n?"),
 ];
+
+/// Returns the files that have the table called `name`, each with `line` in the table.
+fn with(name: &str, line: &str) -> Vec<String> {
+    let files = FILES.iter().filter(|(table, _)| *table == name);
+    let files: Vec<String> = files.map(|(_, file)| file.replace('?', line)).collect();
+    assert!(!files.is_empty(), "no file has {name}");
+    files
+}
 
 #[test]
 fn a_reader_takes_each_declared_key() {
     for table in TABLES {
-        let files: Vec<&str> =
-            FILES.iter().filter(|(name, _)| *name == table.name).map(|(_, file)| *file).collect();
-        assert!(!files.is_empty(), "no file has {}", table.name);
         for key in table.keys.iter().map(|key| key.name()) {
-            // No key is a date, so that each has a fault, but only an unknown one has this fault.
+            // No key is a date, so that each has a fault, but only an unknown one has this fault. A file that has the
+            // key already tells nothing.
             let unknown = format!("`{key}` is not a key of ");
-            let takes = |file: &&&str| {
-                let text = file.replace('?', &format!("{key} = 1979-05-27"));
-                let faults = read("test", &text, Path::new(""), None).unwrap_err();
-                !faults.iter().any(|fault| fault.to_string().starts_with(&unknown))
+            let takes = |text: &String| {
+                let faults = read("test", text, Path::new(""), None).unwrap_err();
+                let mut faults = faults.iter().map(|fault| fault.to_string());
+                !faults.any(|fault| fault.starts_with(&unknown) || fault == "duplicate key")
             };
-            assert!(files.iter().any(|file| takes(&file)), "{}: {key}", table.name);
+            let files = with(table.name, &format!("{key} = 1979-05-27"));
+            assert!(files.iter().any(takes), "{}: {key}", table.name);
         }
     }
 }
@@ -70,60 +90,35 @@ fn a_description_is_a_sentence_without_links() {
     }
 }
 
-/// Returns the default of each key of a table as a line of TOML, by key. `place` is the JSON
-/// pointer of the table in the schema.
-fn defaults(schema: &Value, place: &str) -> BTreeMap<String, String> {
-    let keys = schema.pointer(place).unwrap()["properties"].as_object().unwrap().clone();
-    let with = keys.into_iter().filter_map(|(key, schema)| {
-        let default = schema.get("default")?.to_string();
-        Some((key.clone(), format!("{key} = {default}\n")))
+/// Returns the default of each key of a table as TOML, by key.
+fn defaults(table: &Keys) -> BTreeMap<String, String> {
+    let schema = Value::from(table.schema());
+    let keys = schema["properties"].as_object().unwrap();
+    let with = keys.iter().filter_map(|(key, schema)| {
+        Some((key.clone(), format!("{key} = {}", schema.get("default")?)))
     });
     with.collect()
 }
 
 #[test]
 fn writing_a_default_changes_nothing() {
-    let read = |text: &str| -> Scenario {
-        parse("test", "tests/data/test.toml", text)
-            .unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)))
-    };
-    let outside_flows = [
-        ("", ""),
-        ("/properties/http", "[http]\n"),
-        ("/properties/http/properties/tls", "[http.tls]\n"),
-        ("/properties/load", "[load]\n"),
-        ("/properties/rows/additionalProperties", "[rows.r]\nfile = 'accounts.csv'\n"),
-        ("/properties/step/items", "[[step]]\nget = '/{{ r.email }}'\n"),
-        (
-            "/properties/step/items/properties/capture/additionalProperties",
-            "[step.capture.c]\njson = '/c'\n",
-        ),
-        ("/properties/step/items/properties/body", "[step.body]\njson = 1\n"),
-        (
-            "/properties/step/items/properties/expect/properties/stream/oneOf/1",
-            "[step.expect.stream]\nevents = 1\n",
-        ),
-        (
-            "/properties/step/items/properties/send",
-            "[[step]]\nwebsocket = '/'\n[[step]]\n[step.send]\ntext = 'a'\n",
-        ),
-    ];
-    let of_flows =
-        [("/properties/flow/items", "[[flow]]\nname = 'a'\n"), ("/", "[[flow.step]]\nget = '/'\n")];
+    let read = |text: &String| parse("test", "tests/data/test.toml", text);
     let mut held = 0;
-    for base in [&outside_flows[..], &of_flows] {
-        let filled = |at: &str, line: &str| -> String {
-            let parts = base.iter().map(|(place, text)| match *place == at {
-                true => format!("{text}{line}"),
-                false => (*text).to_owned(),
-            });
-            parts.collect()
-        };
-        for (place, _) in base.iter().filter(|(place, _)| *place != "/") {
-            for (key, line) in defaults(&schema(), place) {
-                assert_eq!(read(&filled(place, &line)), read(&filled("", "")), "{place} {key}");
-                held += 1;
+    for table in TABLES {
+        for (key, line) in defaults(table) {
+            let files = with(table.name, "").into_iter().zip(with(table.name, &line));
+            // A default that belongs to another file, such as one of the other load model, is a fault.
+            let scenarios =
+                files.filter_map(|(without, with)| Some((read(&without), read(&with).ok()?)));
+            let mut is_read = false;
+            for (without, with) in scenarios {
+                let without =
+                    without.unwrap_or_else(|error| panic!("{:?}", miette::Report::new(error)));
+                assert_eq!(with, without, "{}: {line}", table.name);
+                is_read = true;
             }
+            assert!(is_read, "{}: no file takes `{line}` of {key}", table.name);
+            held += 1;
         }
     }
     let mut schema = schema();

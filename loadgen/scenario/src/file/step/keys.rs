@@ -7,8 +7,8 @@ use serde_json::{Value as Json, json};
 use crate::file::condition::OF_BODY;
 use crate::file::keys::schema::{self, Schema, partly, without};
 use crate::file::keys::{
-    Boolean, Custom, Defaulted, Integer, Key, Keys, REQUEST_PATH, Time, custom, integer, key,
-    matching, not_blank,
+    Boolean, Custom, Declared, Defaulted, Integer, Key, Keys, REQUEST_PATH, Time, custom, integer,
+    key, matching, not_blank,
 };
 use crate::file::{
     auth, body, capture, expect, grpc, headers, http, load, moment, pairs, repeat, websocket,
@@ -35,12 +35,16 @@ pub(in crate::file) const METHODS: [(&str, Method); 7] = [
 pub(super) const OTHERS: [&str; 6] =
     [REQUEST.name(), grpc::KEY, OPEN.name(), SEND.name(), RECEIVE.name(), CLOSE.name()];
 
+/// When each key of a request is required.
+pub(in crate::file) const ONE_REQUEST: &str =
+    "required: exactly one key of a request, such as `get`, `grpc` or `websocket`";
+
 /// Declares the key of a method.
 const fn method(name: &'static str) -> Key<Custom> {
     let about = "path and query of a request with this method, percent-encoded: begins with `/`, or with `?` or is \
                  empty for the path of the target's URL, without a slash at its end. [Placeholders](#templates) \
                  such as `{{ uuid }}`, `{{ int 1 100 }}`, `{{ user }}` and `{{ env NAME }}` stand for values";
-    key(name, REQUEST_PATH).about(about).needed("one of these or `request` is required")
+    key(name, REQUEST_PATH).about(about).needed(ONE_REQUEST)
 }
 
 keys! {
@@ -60,10 +64,10 @@ keys! {
     /// any method but `CONNECT`, with path and query: `"PROPFIND /files"`
     const REQUEST: Key<Custom> =
         key("request", matching("method, a space and a template", "^[A-Za-z0-9!#$%&'*+.^_`|~-]+ ([/?]|$)"))
-        .needed("instead of the above");
+        .needed(ONE_REQUEST);
     /// a [gRPC call](#grpc-steps), whose message is `body = { json = { … } }`. Needs `[grpc]`
     const GRPC: Key<Custom> = key(grpc::KEY, matching("`package.Service/Method`", "^[^/]+/[^/]+$"))
-        .needed("instead of the above");
+        .needed(ONE_REQUEST);
     const OPEN: Key<Custom> = websocket::OPEN;
     const SEND: Key<Custom> = websocket::SEND;
     const RECEIVE: Key<Custom> = websocket::RECEIVE;
@@ -72,11 +76,13 @@ keys! {
     pub(super) const WHEN: Key<Custom> = moment::KEY;
     /// makes the step one of several alternatives: of consecutive steps with weights, an iteration takes one,
     /// with its share of their sum as its probability
-    pub(super) const WEIGHT: Key<Integer> = key("weight", integer(1, MOST_WEIGHT));
-    pub(super) const REPEAT: Key<Custom> = repeat::KEY;
+    pub(super) const WEIGHT: Key<Integer> = key("weight", integer(1, MOST_WEIGHT))
+        .otherwise("no alternatives");
+    pub(super) const REPEAT: Defaulted<Custom> = repeat::KEY;
     /// name under which the results of several steps are also added up: a row of the report, and a name for
     /// [thresholds](#thresholds)
-    pub(super) const GROUP: Key<Custom> = key("group", not_blank("string of one line"));
+    pub(super) const GROUP: Key<Custom> = key("group", not_blank("string of one line"))
+        .otherwise("no group");
     /// longest time from the send to the last byte of the response body
     pub(super) const TIMEOUT: Defaulted<Time> =
         key("timeout", Time::POSITIVE.at_most(LONGEST_TIMEOUT, "longer than any measured latency"))
@@ -86,34 +92,39 @@ keys! {
         .otherwise("that of [`[http]`](#http)");
     /// time that a user waits after this step, before its next request: `"1s"`, `{ min = "1s", max = "3s" }` or
     /// `{ mean = "2s" }`; not for a stop step
-    pub(super) const THINK_TIME: Key<Custom> = key("think_time", custom("as in [`[load]`](#load)", load::think_time))
+    pub(super) const THINK_TIME: Key<Custom> = key("think_time", custom("duration or table", load::think_time))
         .otherwise("that of `[load]`");
     /// whether the step is sent once before each round, to [verify the target](#verification)
     pub(super) const VERIFY: Defaulted<Boolean> = key("verify", Boolean).or("true");
     /// names and values of the [query](#query-and-form), which follow those in the path
-    pub(super) const QUERY: Key<Custom> = key("query", custom("table", pairs::schema));
+    pub(super) const QUERY: Key<Custom> = key("query", custom("table", pairs::schema))
+        .otherwise("only the query in the path");
     /// headers of the request, besides those of every request
-    pub(super) const HEADERS: Key<Custom> = key("headers", custom("table of templates", headers::schema));
+    pub(super) const HEADERS: Key<Custom> = key("headers", custom("table of templates", headers::schema))
+        .otherwise("only those of every request");
     /// [user and password](#user-and-password) of the request
     pub(super) const AUTH: Key<Custom> = key("auth", custom("table", || auth::KEYS.schema()))
         .otherwise("that of [`[http]`](#http)");
     /// [body of the request](#body)
-    pub(super) const BODY: Key<Custom> = key("body", custom("table", || body::KEYS.schema()));
+    pub(super) const BODY: Key<Custom> = key("body", custom("table", || body::KEYS.schema()))
+        .otherwise("no body");
     /// [expected response](#expect-and-counters)
     pub(super) const EXPECT: Key<Custom> = key("expect", custom("table", || expect::KEYS.schema()))
         .otherwise("any 2xx status");
     /// unsigned integers to read from each expected response and to add up
-    pub(super) const COUNTERS: Key<Custom> = key("counters", custom("table of JSON pointers", expect::counters_schema));
+    pub(super) const COUNTERS: Key<Custom> = key("counters", custom("table of JSON pointers", expect::counters_schema))
+        .otherwise("no counters");
     /// [values to take from each expected response](#capture) for later requests, in which `{{ NAME }}` stands
     /// for the value with this name
     pub(super) const CAPTURE: Key<Custom> =
-        key("capture", custom("table of tables", || schema::named(capture::KEYS.schema())));
+        key("capture", custom("table of tables", || schema::named(capture::KEYS.schema())))
+        .otherwise("no values");
 }
 
 /// A step of a flow, which is never sent once.
 pub(in crate::file) const OF_FLOW: Keys = KEYS
     .called("a [[flow.step]]")
-    .with(|step| rules(step).narrowed(WHEN.name(), moment::KEYS.schema()));
+    .with(|step| rules(step).narrowed(WHEN.name(), moment::OF_FLOW.schema()));
 
 /// Keys that only a step with an HTTP request can have.
 const OF_HTTP: [&str; 6] =

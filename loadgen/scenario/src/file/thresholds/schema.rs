@@ -21,31 +21,42 @@ const PATTERNS: [(&str, Metric); 6] = [
 
 /// Returns the schema of the table.
 pub(in crate::file) fn schema() -> Schema {
-    let by_pattern = PATTERNS.map(|(key, metric)| (key.to_owned(), condition(&metric).into()));
-    let offered = METRICS
-        .iter()
-        .filter_map(|key| Some(((*key).to_owned(), condition(&Metric::parse(key)?).into())));
-    let about = "Conditions that must hold for the run to pass. A key is a metric of all steps, or \
-                 \"NAME.METRIC\" of a step, a group or a flow, or \"iteration.METRIC\" of all \
-                 iterations, or \"counter.NAME\".";
-    closed(about, offered.collect())
+    let by_pattern = PATTERNS.map(|(key, metric)| {
+        (key.to_owned(), condition(&metric, "Percentile, mean or maximum").into())
+    });
+    let offered = METRICS.iter().filter_map(|key| {
+        let metric = Metric::parse(key)?;
+        Some(((*key).to_owned(), condition(&metric, &statistic(&metric)).into()))
+    });
+    closed(offered.collect())
         .with("patternProperties", by_pattern.into_iter().collect::<Map<_, Json>>())
 }
 
-/// Returns the schema of a condition on this metric: a comparison operator and a bound.
-fn condition(metric: &Metric) -> Schema {
+/// Returns what a metric of times is of them; nothing for another metric.
+fn statistic(metric: &Metric) -> String {
+    match metric {
+        Metric::Time(_, Statistic::Percentile(percent)) => format!("{percent}th percentile"),
+        Metric::Time(_, Statistic::Mean) => "Mean".to_owned(),
+        Metric::Time(_, Statistic::Max) => "Maximum".to_owned(),
+        _ => String::new(),
+    }
+}
+
+/// Returns the schema of a condition on this metric: a comparison operator and a bound. `statistic` says what a metric
+/// of times is of them.
+fn condition(metric: &Metric, statistic: &str) -> Schema {
     let (bound, what) = match metric {
         Metric::Time(Timing::FirstByte, _) => {
-            (DURATION.to_owned(), "Time to the first byte of expected responses")
+            (DURATION.to_owned(), "time to the first byte of expected responses")
         }
         Metric::Time(Timing::FirstEvent, _) => {
-            (DURATION.to_owned(), "Time to the first event of expected streams")
+            (DURATION.to_owned(), "time to the first event of expected streams")
         }
         Metric::Time(Timing::Gap, _) => {
-            (DURATION.to_owned(), "Time between successive events of expected streams")
+            (DURATION.to_owned(), "time between successive events of expected streams")
         }
         // A key like `ttfb.p99` can also be a metric of a step called `ttfb`.
-        Metric::Time(Timing::Latency, _) => (DURATION.to_owned(), "Latency of expected responses"),
+        Metric::Time(Timing::Latency, _) => (DURATION.to_owned(), "latency of expected responses"),
         Metric::ErrorRate => (format!(r"{NUMBER}\s*%"), "Share of failed requests"),
         Metric::EventRate => {
             (format!(r"{NUMBER}\s*(/s)?"), "Events per second, in expected streams")
@@ -58,6 +69,13 @@ fn condition(metric: &Metric) -> Schema {
             (".*".to_owned(), "Sum of a counter or, with /s, the sum per second")
         }
     };
-    let about = format!("{what}, such as {}.", metric.example());
+    let what = match metric {
+        Metric::Time(..) => format!("{statistic} of the {what}"),
+        _ => what.to_owned(),
+    };
+    let about = format!(
+        "{what}. Value: comparison, such as `{}`. Default: no threshold.",
+        metric.example()
+    );
     matching(&format!(r"^\s*(<=?|>=?)\s*{bound}\s*$"), &about)
 }
