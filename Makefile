@@ -98,7 +98,7 @@ test-python: test-targets test-tools ## Run the tests in Python
 test-targets: build $(PYTHON) ## Test each target against the contract
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest targets/tests
 
-test-tools: build $(PYTHON) ## Test the action, the benchmarks, the release and the schemas
+test-tools: build $(PYTHON) ## Test the action, the benchmarks, the Python package, the release and the schemas
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
 
 lint: $(PYTHON) lint-workflows ## Check formatting, lints and types
@@ -133,10 +133,10 @@ test-wheel: build $(PYTHON) ## Install loadgen as a wheel with its targets, and 
 
 # Without a network: zizmor then cannot look up the versions of actions, nor find known faults in them.
 lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the action, and the job for GitLab
-	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/*/.github/workflows/*.yml
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-actions action.yml
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.gitlab-ci action/gitlab.yml
-	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml
+	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml examples/pytest/.github/workflows
 
 # Classes of the result documents for the package in python/.
 DOCUMENTS = $(UV) run --frozen --isolated --only-group documents -- python python/make_documents.py "$(BUILT)/loadgen"

@@ -38,15 +38,21 @@ SHOP = textwrap.dedent("""
 TARGETS = '[target.shop]\ncommand = ["python", "shop.py", "{port}"]\n'
 
 
-@pytest.fixture(autouse=True)
-def program(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the package find the built program, also in the processes of a test, and nothing else."""
+@pytest.fixture(autouse=True, scope="session")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Let the package find the built program, also in the processes of a test, and nothing of the developer's."""
     if not LOADGEN.is_file():
         pytest.skip("loadgen is not built: make build")
-    monkeypatch.setenv("PATH", str(LOADGEN.parent), prepend=os.pathsep)
-    monkeypatch.setenv("PYTHONPATH", str(ROOT / "python"))
-    for name in ("LOADGEN_HOME", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
-        monkeypatch.delenv(name, raising=False)
+    folder = tmp_path_factory.mktemp("loadgen")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", str(LOADGEN.parent), prepend=os.pathsep)
+        patch.setenv("PYTHONPATH", str(ROOT / "python"))
+        # Tests of other parts run beside these.
+        patch.setenv("LOADGEN_LOCKS", str(folder / "locks"))
+        patch.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        for name in ("LOADGEN_HOME", "PYTEST_ADDOPTS", "PYTEST_XDIST_WORKER", "PYTEST_XDIST_WORKER_COUNT"):
+            patch.delenv(name, raising=False)
+        yield
 
 
 @pytest.fixture

@@ -15,11 +15,7 @@ from loadgen import LoadgenError, documents
 @pytest.fixture(scope="module")
 def saved(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a run of two rounds over two servers."""
-    patch = pytest.MonkeyPatch()
     folder = tmp_path_factory.mktemp("saved") / "run"
-    from conftest import LOADGEN
-
-    patch.setenv("PATH", str(LOADGEN.parent), prepend=":")
     loadgen.run(
         url=[f"one={url}", f"other={url.replace('127.0.0.1', 'localhost')}"],
         scenario=_scenario(folder.parent),
@@ -31,7 +27,6 @@ def saved(url: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
         out=folder,
         quiet=True,
     )
-    patch.undo()
     return folder
 
 

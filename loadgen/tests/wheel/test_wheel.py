@@ -123,3 +123,32 @@ def test_targets_run_in_the_environment_of_the_program(whole: Path, cache: Path,
     # Shared with the test of the program alone, which may have run before.
     (lab,) = (path for path in (cache / "loadgen").iterdir() if path.is_dir())
     assert (lab / "targets" / "sanic_app.py").exists()
+
+
+SERVED = """
+[target.files]
+command = ["python", "-m", "http.server", "{port}"]
+"""
+
+TEST = """
+import loadgen as package
+
+
+def test_files(loadgen):
+    result = loadgen.run("/", users=1, rounds=2, duration="500ms", warmup="0s", no_calibrate=True)
+    assert result.rate > 0
+    assert isinstance(package.read(result.folder), package.Run)
+"""
+
+
+def test_pytest_finds_the_plugin_and_the_plugin_its_program(whole: Path, tmp_path: Path) -> None:
+    run(UV, "pip", "install", "--quiet", "--python", whole / "python", f"pytest=={pytest.__version__}")
+    (tmp_path / "loadgen.toml").write_text(SERVED)
+    (tmp_path / "test_files.py").write_text(TEST)
+    # Without the programs of the environment on the PATH.
+    env = os.environ | {"PATH": "/usr/bin:/bin"}
+    words = [str(whole / "python"), "-m", "pytest"]
+    done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "= loadgen =" in done.stdout
+    assert run(whole / "python", "-m", "loadgen", "--version", cwd=tmp_path) == run(whole / "loadgen", "--version")
