@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 TARGETS = "loadgen.toml"
 
+# Rounds of a first measurement: those of loadgen in duets.
+ROUNDS = 10
+
 # Greatest time, in s, for further rounds where the first ones leave it open.
 TIME_MAX = 300
 
@@ -79,9 +82,11 @@ def measure(
     method: dict[str, Any] = {"duet": True}
     first = run(**method)
     if judgement(first).judgement == "unjudged":
-        # A server that waits for something else than the CPU has no figure in duets.
-        method, began = {}, time.monotonic()
-        first = run()
+        if any(target.bottleneck != "target" for target in first.record.targets):
+            # The CPU time for a request says nothing of a server that waits for something else.
+            method = {}
+        began = time.monotonic()
+        first = run(**method, rounds=options.get("rounds", ROUNDS))
     more, rounds = judgement(first).more_rounds, len(first.record.targets[0].rounds)
     needed = rounds + (more or 0)
     if not more or "rounds" in options or (time.monotonic() - began) / rounds * needed > TIME_MAX:

@@ -11,7 +11,14 @@ import loadgen
 from loadgen import LoadgenError, Undecided, _gate
 
 
-def judged(judgement: str, loss: float = 0.4, of: str = "cpu_time", more: int | None = None, rounds: int = 10) -> Any:
+def judged(
+    judgement: str,
+    loss: float = 0.4,
+    of: str = "cpu_time",
+    more: int | None = None,
+    rounds: int = 10,
+    bottleneck: str = "nobody",
+) -> Any:
     """Return a run with a judgement."""
     known = judgement != "unjudged"
     entry = SimpleNamespace(
@@ -25,9 +32,8 @@ def judged(judgement: str, loss: float = 0.4, of: str = "cpu_time", more: int | 
     )
     gate = SimpleNamespace(base="shop@main", limit_percent=5.0, judged=[entry])
     run = object.__new__(loadgen.Run)
-    record = SimpleNamespace(
-        gate=gate, targets=[SimpleNamespace(name="shop@.", rounds=[None] * rounds)], verdicts=[], thresholds=[]
-    )
+    target = SimpleNamespace(name="shop@.", rounds=[None] * rounds, bottleneck=bottleneck)
+    record = SimpleNamespace(gate=gate, targets=[target], verdicts=[], thresholds=[])
     run.__dict__.update(folder=Path("runs/x"), record=record)
     return run
 
@@ -77,12 +83,18 @@ def test_what_no_number_of_rounds_decides_is_not_measured_again(calls: list[dict
     assert len(calls) == 1
 
 
+def test_a_duet_that_was_disturbed_is_repeated(calls: list[dict[str, Any]]) -> None:
+    SCRIPT[:] = [judged("unjudged", bottleneck="target"), judged("not_slower")]
+    loadgen.assert_not_slower("/products", rounds=7)
+    assert [(options.get("duet"), options["rounds"]) for options in calls] == [(True, 7), (True, 7)]
+
+
 def test_a_server_that_waits_is_measured_in_rounds(calls: list[dict[str, Any]]) -> None:
     SCRIPT[:] = [judged("unjudged"), judged("slower", 10.0, of="rate")]
     with pytest.raises(AssertionError, match=r"shop@. is slower than shop@main: -10.0 % rate") as error:
         loadgen.assert_not_slower("/products")
     assert "(-11.0 to -9.0 %)" in str(error.value)
-    assert [options.get("duet") for options in calls] == [True, None]
+    assert [(options.get("duet"), options.get("rounds")) for options in calls] == [(True, None), (None, 10)]
 
 
 def test_what_cannot_be_judged_passes_nothing(calls: list[dict[str, Any]]) -> None:

@@ -94,7 +94,9 @@ fn is_bound_by_cpu(target: &TargetRecord) -> Result<(), String> {
 mod tests {
     use super::*;
     use crate::compare;
-    use crate::record::{DuetRecord, JudgedTarget, Judgement, LoadRecord, RoundRecord};
+    use crate::record::{
+        DuetRecord, HeldUpRecord, JudgedTarget, Judgement, LoadRecord, RoundRecord,
+    };
     use loadgen_measure::{ResourceRecord, Summary};
 
     /// Returns the run of two targets, of which the second loses these % in each round.
@@ -197,6 +199,17 @@ mod tests {
         };
         let cut = why(&|target| target.rounds[4].whole = false);
         assert_eq!(cut.unwrap(), "new has a round that was cut short or had another load");
+        let held_up = |round: &mut RoundRecord| {
+            round.whole = false;
+            round.held_up = vec![HeldUpRecord { worker: None, total_s: 0.4, longest_s: 0.4 }];
+        };
+        let one_of_five = why(&|target| held_up(&mut target.rounds[0]));
+        assert_eq!(one_of_five.unwrap(), "new has 1 round in which loadgen was held up");
+        let one_of_ten = why(&|target| {
+            target.rounds.extend(target.rounds.clone());
+            held_up(&mut target.rounds[0]);
+        });
+        assert_eq!(one_of_ten, None);
         let limited = |round: &mut RoundRecord| round.bottleneck = Some(Bottleneck::Generator);
         let one_of_five = why(&|target| limited(&mut target.rounds[0]));
         assert_eq!(

@@ -64,16 +64,27 @@ impl Limit {
     }
 }
 
-/// Greatest share of rounds (0 to 1) whose rate something other than the target may have limited. Each such
-/// round hides a loss of the target: with more of them, a loss seems smaller than it is by more than this.
+/// Greatest share of rounds (0 to 1) whose rate something other than the target may have limited, or that are
+/// missing because loadgen was held up. Each such round hides a loss of the target: with more of them, a loss
+/// seems smaller than it is by more than this.
 const LIMITED: f64 = 0.1;
 
 /// Returns why a small loss of a target says little, as the rest of a sentence that begins with the
 /// target's name; `None` if nothing is wrong.
 pub(super) fn doubt(target: &TargetRecord, load: &LoadRecord, of: LossOf) -> Option<String> {
-    // The rounds that are left may be those in which the target was fast.
-    if target.rounds.iter().any(|round| !round.whole) {
+    // The rounds that are left may be those in which the target was fast. That loadgen was held up says little
+    // of the target, but a target may be the reason.
+    let is_held_up = |round: &RoundRecord| {
+        !round.held_up.is_empty() && round.changes.is_empty() && round.target_ended.is_none()
+    };
+    let (held_up, cut): (Vec<&RoundRecord>, Vec<_>) =
+        target.rounds.iter().filter(|round| !round.whole).partition(|round| is_held_up(round));
+    if !cut.is_empty() {
         return Some("has a round that was cut short or had another load".to_owned());
+    }
+    if held_up.len() as f64 > LIMITED * target.rounds.len() as f64 {
+        let rounds = counted(held_up.len() as u64, "round");
+        return Some(format!("has {rounds} in which loadgen was held up"));
     }
     // Latencies and CPU times have reasons of their own why they are not compared.
     if of != LossOf::Rate {
