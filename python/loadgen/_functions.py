@@ -93,8 +93,17 @@ def _measured(
 ) -> Found:
     done, found = measured(command, requests, options, quiet)
     if done.exit_code not in (DONE, FAILED_CHECK) or not isinstance(found, kind):
-        raise LoadgenError(done.error or f"loadgen ended with exit code {done.exit_code}", done.exit_code, found)
+        raise failure(done, found)
     return found
+
+
+def failure(done: Done, found: Result | None) -> LoadgenError:
+    """Return the error of a command that ended with another exit code than expected."""
+    why = done.error
+    if not why and isinstance(found, Run):
+        why = "\n".join([*found.fatal, f"report: {found.folder / 'report.html'}"])
+    told = "\n".join(done.told.splitlines()[-20:])
+    return LoadgenError(why or f"loadgen ended with exit code {done.exit_code}:\n{told}", done.exit_code, found)
 
 
 def measured(
@@ -107,7 +116,7 @@ def measured(
     words = arguments({**options, "out": at, "no_progress": True})
     done = call([command, *words, "--", *requests], folder, quiet)
     found = result(*document(at)) if any((at / name).is_file() for name in FILES) else None
-    if found is None and not out:
+    if found is None:
         _remove_empty(at)
     elif found is not None and done.out:
         # The table is already here.
@@ -116,6 +125,6 @@ def measured(
 
 
 def _remove_empty(folder: Path) -> None:
-    """Remove a folder that this package made, if nothing is in it."""
+    """Remove the folder of a result that there is not, if nothing is in it."""
     with suppress(OSError):
         folder.rmdir()

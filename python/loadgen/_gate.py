@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import time
 import tomllib
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from ._errors import LoadgenError, Undecided
-from ._functions import measured
+from ._functions import failure, measured
 from ._options import RunOptions
 from ._results import Run
 
@@ -21,8 +21,13 @@ TARGETS = "loadgen.toml"
 # Rounds of a first measurement: those of loadgen in duets.
 ROUNDS = 10
 
-# Greatest time, in s, for further rounds where the first ones leave it open.
+# Greatest time, in s, for further rounds where the first ones leave it open, and the part of a round's time in which
+# it starts its servers and warms them up.
 TIME_MAX = 300
+OF_ROUND = 4
+
+# Options that a gate needs for itself.
+OWN_OPTIONS = {"aa", "duet", "fail_on_regression", "out", "precision", "url"}
 
 FIGURES = {
     "cpu_time": "CPU time per request",
@@ -43,16 +48,16 @@ def assert_not_slower(
 
     The target is one of `loadgen.toml`: `target` names it if there are several. Both versions are loaded at the same
     time, on the same CPUs (a duet), and the loss is the CPU time for a request. A server that the CPU does not limit
-    is measured in interleaved rounds instead, and the loss is that of its rate. If the rounds leave it open, and
-    `rounds` does not say how many there are, as many as would most likely decide are measured afresh, for up to five
-    minutes.
+    is measured in interleaved rounds instead, and the loss is that of its rate, or of its median latency at a `rate`.
+    If the rounds leave it open, and `rounds` does not say how many there are, as many as would most likely decide are
+    measured afresh, for up to five minutes.
 
     Raises `AssertionError` if a greater loss is shown, `Undecided` if one is neither shown nor ruled out, and
     `LoadgenError` if nothing could be measured.
     """
-    run = measure(requests, base, limit, quiet, options)
-    judge(run)
-    return run
+    runs = measure(requests, base, limit, quiet, options)
+    judge(runs[-1])
+    return runs[-1]
 
 
 def measure(
@@ -63,36 +68,38 @@ def measure(
     options: Mapping[str, Any],
     folder: Path | None = None,
     out: Callable[[], Path | None] = lambda: None,
-) -> Run:
-    """Compare the target with itself at the commit `base`. `out` makes a folder for each result."""
+) -> list[Run]:
+    """Compare the target with itself at the commit `base`, and return the runs, of which the last one counts. `out`
+    makes a folder for each."""
     __tracebackhide__ = True
-    percent = percent_of(limit)
-    name = options.get("target") or only_target(folder or Path())
-    gate = {"fail_on_regression": f"{percent:g}%", **options, "target": f"{name}@{base},{name}@."}
+    for name in OWN_OPTIONS & options.keys():
+        raise LoadgenError(f"assert_not_slower chooses `{name}` itself: leave it out")
+    target = options.get("target") or only_target(folder or Path())
+    gate = {**options, "fail_on_regression": f"{percent_of(limit):g}%", "target": f"{target}@{base},{target}@."}
 
     def run(**method: Any) -> Run:
         __tracebackhide__ = True
         done, found = measured("run", requests, {**gate, **method, "out": out()}, quiet, folder)
-        # The exit codes of a gate: its judgement is in the result.
+        # The judgement is in the result: 1 is the exit code of one that cannot be made, among other failures.
         if not isinstance(found, Run) or done.exit_code not in (0, 1, 3) or found.record.gate is None:
-            raise LoadgenError(done.error or f"loadgen ended with exit code {done.exit_code}", done.exit_code, found)
+            raise failure(done, found)
+        if found.fatal:
+            raise failure(done, found)
         return found
 
-    began = time.monotonic()
     method: dict[str, Any] = {"duet": True}
-    first = run(**method)
-    if judgement(first).judgement == "unjudged":
-        if any(target.bottleneck != "target" for target in first.record.targets):
+    runs = [run(**method)]
+    if judgement(runs[0]).judgement == "unjudged":
+        if any(target.bottleneck != "target" for target in runs[0].record.targets):
             # The CPU time for a request says nothing of a server that waits for something else.
             method = {}
-        began = time.monotonic()
-        first = run(**method, rounds=options.get("rounds", ROUNDS))
-    more, rounds = judgement(first).more_rounds, len(first.record.targets[0].rounds)
-    needed = rounds + (more or 0)
-    if not more or "rounds" in options or (time.monotonic() - began) / rounds * needed > TIME_MAX:
-        return first
-    # Afresh: rounds that are added because the first ones were open would favour what those said.
-    return run(**method, rounds=needed)
+        runs.append(run(**method, rounds=options.get("rounds", ROUNDS)))
+    more, rounds = judgement(runs[-1]).more_rounds, runs[-1].record.targets[0].rounds
+    needed = len(rounds) + (more or 0)
+    if more and "rounds" not in options and needed * (rounds[0].held_s + OF_ROUND) <= TIME_MAX:
+        # Afresh: rounds that are added because the first ones were open would favour what those said.
+        runs.append(run(**method, rounds=needed))
+    return runs
 
 
 def judge(run: Run) -> None:
@@ -105,7 +112,7 @@ def judge(run: Run) -> None:
     if it.judgement == "open":
         rounds = len(run.record.targets[0].rounds) + (it.more_rounds or 0)
         more = f"rounds={rounds} would most likely decide" if it.more_rounds else "choose another limit"
-        raise Undecided(f"{sentence(run)}: {more}\n{report}")
+        raise Undecided(f"{sentence(run)}:\n{more}\n{report}")
     if it.judgement == "unjudged":
         raise Undecided(f"{sentence(run)}\n{report}")
     if run.failures:
@@ -127,28 +134,27 @@ def sentence(run: Run) -> str:
     assert gate is not None
     if it.loss_percent is None or it.confidence_percent is None:
         return f"{it.target} cannot be judged against {gate.base}: {it.why_not}"
-    low, high = it.confidence_percent
     # A loss of rate is a rate that is lower.
     sign = -1 if it.of in ("rate", "capacity") else 1
-    ends = sorted((sign * low, sign * high))
+    loss, *ends = (f"{sign * percent + 0.0:+.1f}" for percent in (it.loss_percent, *it.confidence_percent))
     told = {
-        "slower": "is slower than",
-        "not_slower": "is not slower than",
-        "open": "is neither shown to be slower than",
+        "slower": f"{it.target} is slower than {gate.base}",
+        "not_slower": f"{it.target} is not slower than {gate.base}",
+        "open": f"it is not shown whether {it.target} is slower than {gate.base}",
     }[it.judgement]
-    other = " nor ruled out to be" if it.judgement == "open" else ""
-    return (
-        f"{it.target} {told} {gate.base}{other}: {sign * it.loss_percent:+.1f} % {FIGURES[it.of]} "
-        f"({ends[0]:+.1f} to {ends[1]:+.1f} %); a loss of {gate.limit_percent:g} % is accepted"
-    )
+    low, high = ends[::sign]
+    accepted = f"a loss of {gate.limit_percent:g} % is accepted"
+    return f"{told}: {loss} % {FIGURES[it.of]} ({low} to {high} %); {accepted}"
 
 
 def percent_of(limit: str | float) -> float:
     """Return a limit such as `"5%"`, or a share such as `0.05`, in percent."""
-    try:
-        percent = limit * 100 if isinstance(limit, float) else float(str(limit).removesuffix("%"))
-    except ValueError:
-        percent = -1
+    percent = -1.0
+    if isinstance(limit, float) and limit < 1:
+        percent = limit * 100
+    elif isinstance(limit, str) and limit.endswith("%"):
+        with suppress(ValueError):
+            percent = float(limit.removesuffix("%"))
     if not 0 < percent <= 100:
         raise LoadgenError(f'limit={limit!r} is no share: write it as "5%"')
     return percent
@@ -170,7 +176,7 @@ def only_target(folder: Path) -> str:
         )
     try:
         names = list(tomllib.loads(path.read_text(encoding="utf-8")).get("target", {}))
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LoadgenError(f"{path}: {error}") from None
     if len(names) != 1:
         raise LoadgenError(f"{path} has the targets {', '.join(names) or 'none'}: name one with `target=`")

@@ -29,14 +29,24 @@ def program() -> str:
     """Return the path of the program that was installed together with this package, or else of one on the PATH."""
     __tracebackhide__ = True
     schemes = [sysconfig.get_default_scheme(), sysconfig.get_preferred_scheme("user")]
-    folders = [sysconfig.get_path("scripts", scheme) for scheme in schemes]
-    # `pip install --target` and `--prefix` put the programs beside the packages.
-    folders += [str(folder / "bin") for folder in Path(__file__).resolve().parents[1:4:2]]
+    folders = [*_beside(Path(__file__).resolve().parent.parent), *map(_scripts, schemes)]
     path = next((found for folder in folders if (found := shutil.which(NAME, path=folder))), None)
     path = path or shutil.which(NAME)
     if path is None:
         raise LoadgenError(f"there is no program {NAME} beside this Python or on the PATH: pip install {NAME}")
     return path
+
+
+def _beside(packages: Path) -> list[str]:
+    """Return where pip puts programs if this package is in a folder that `--target` or `--prefix` named."""
+    if (packages / "bin" / NAME).is_file():
+        return [str(packages / "bin")]
+    # PREFIX/lib/python3.11/site-packages
+    return [str(packages.parents[2] / "bin")] if packages.name == "site-packages" else []
+
+
+def _scripts(scheme: str) -> str:
+    return sysconfig.get_path("scripts", scheme)
 
 
 def environment() -> dict[str, str]:
@@ -53,12 +63,13 @@ class Done:
     out: str
     error: str
     """Message of the error; empty without one."""
+    told: str = ""
+    """All that loadgen told meanwhile: its progress, and the error."""
 
 
 def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = True) -> Done:
     """Run a command of loadgen in a folder. Its progress goes to `sys.stderr`, line by line, unless it is quiet."""
     __tracebackhide__ = True
-    # In a process group of its own, so that Ctrl-C reaches loadgen once, and it can end in order.
     process = subprocess.Popen(
         [program(), *arguments],
         cwd=folder,
@@ -69,7 +80,6 @@ def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = Tru
         text=True,
         encoding="utf-8",
         errors="replace",
-        process_group=0,
     )
     # Both are pipes, because of the arguments above.
     assert process.stdout is not None
@@ -81,6 +91,7 @@ def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = Tru
         told = _told(process.stderr, quiet)
         exit_code = process.wait()
     except BaseException:
+        # After Ctrl-C on a terminal, loadgen is ending already: it takes two signals within a second as one.
         process.terminate()
         try:
             process.wait(TIME_TO_END)
@@ -92,7 +103,7 @@ def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = Tru
         reader.join()
         process.stdout.close()
         process.stderr.close()
-    return Done(exit_code, "".join(out), _error(told))
+    return Done(exit_code, "".join(out), _error(told), told)
 
 
 def _told(stream: IO[str], quiet: bool) -> str:
@@ -106,6 +117,11 @@ def _told(stream: IO[str], quiet: bool) -> str:
 
 
 def _error(told: str) -> str:
-    """Return the error at the end of what loadgen told, or all of it if nothing looks like one."""
+    """Return the error at the end of what loadgen told."""
     found = ERROR.search(told)
-    return told[found.start() if found else 0 :].strip()
+    return told[found.start() :].strip() if found else ""
+
+
+def printable(text: str) -> str:
+    """Return a text in which no character controls a terminal: a server may have written parts of it."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

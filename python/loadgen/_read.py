@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeVar
 
 from ._errors import LoadgenError
 
-# Documents of a run folder, by the beginning of their `schema`, and the newest form that this package reads.
+# Documents of a run folder.
 FILES = ("run.json", "capacity.json", "experiment.json")
 
 Record = TypeVar("Record")
@@ -62,8 +62,8 @@ def _default(field: dataclasses.Field[Any], kind: Any) -> Any:
         return field.default
     if types.NoneType in typing.get_args(kind):
         return None
-    empty = typing.get_origin(kind) or kind
-    return empty() if empty in (list, dict, str, int, float, bool) else dataclasses.MISSING
+    empty = typing.get_origin(kind)
+    return empty() if empty in (list, dict) else dataclasses.MISSING
 
 
 def _decoded(value: Any, kind: Any) -> Any:

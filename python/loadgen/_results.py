@@ -5,14 +5,16 @@ from __future__ import annotations
 import functools
 import html
 import io
+import re
 import webbrowser
+from collections.abc import Container
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ._errors import LoadgenError
 from ._estimate import Basis, Estimate
-from ._program import call
+from ._program import call, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,11 +27,36 @@ if TYPE_CHECKING:
         RunsRecord,
         StepOverRounds,
         TargetRecord,
+        ThresholdRecord,
         Verdict,
+        VerdictKind,
     )
 
-# Verdicts by which loadgen, and not the server, made the figures what they are.
-OWN_FAULTS = {"generator_bound", "generator_busy", "held_up", "slow_worker", "slow_reader", "rate_not_kept"}
+# Verdicts on what made the figures what they are, instead of the server: loadgen, a backend or the network.
+SPOILING: set[VerdictKind] = {
+    "backend_bound",
+    "generator_bound",
+    "generator_busy",
+    "held_up",
+    "littles_law",
+    "measured_together",
+    "network_bound",
+    "schedule_not_kept",
+    "slow_worker",
+}
+
+# Verdicts on a machine that gave the server less than its CPUs.
+DISTURBING: set[VerdictKind] = {"disturbed", "stolen", "swapped", "throttled"}
+
+# Verdicts after which nothing about the server holds.
+FATAL: set[VerdictKind] = {"nothing_answered", "target_ended", "went_silent"}
+
+# Documents that this package reads.
+SCHEMAS = {
+    "loadgen.run/1": "RunRecord",
+    "loadgen.capacity/1": "CapacityRecord",
+    "loadgen.experiment/1": "ExperimentRecord",
+}
 
 # Expected responses of a round that a percentile needs: ten beyond it.
 NEEDED = {"p50": 20, "p90": 100, "p95": 200, "p99": 1000}
@@ -47,7 +74,8 @@ class Report:
 
     def _repr_html_(self) -> str:
         page = html.escape(self.path.read_text(encoding="utf-8"))
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: 80vh; border: 0"></iframe>'
+        # Its scripts run apart from those of the notebook.
+        return f'<iframe sandbox="allow-scripts" srcdoc="{page}" style="width: 100%; height: 80vh; border: 0"></iframe>'
 
 
 @dataclass(frozen=True)
@@ -72,7 +100,8 @@ class Result:
             import pandas as pd
         except ImportError:
             raise LoadgenError("to_pandas() needs pandas: pip install pandas") from None
-        return pd.read_csv(io.StringIO(self._printed("csv")))
+        names = {"target": str, "step": str}
+        return pd.read_csv(io.StringIO(self._printed("csv")), dtype=names, keep_default_na=False, na_values=[""])
 
     def _printed(self, form: str) -> str:
         done = call(["report", "--format", form, str(self.folder)])
@@ -86,6 +115,13 @@ class Result:
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self.table)}</pre>"
+
+
+# Metrics of thresholds that are latencies.
+LATENCY = re.compile(r"(^|\.)(p[\d.]+|mean|max)$")
+
+# Name of all steps together.
+ALL = "all"
 
 
 class Figures:
@@ -149,24 +185,28 @@ class Figures:
 
     def _too_few(self, otherwise: str) -> str:
         if self._basis.rounds >= 2:
-            return otherwise
+            return otherwise if self._over else "an earlier version of loadgen saved no figures over rounds"
         return f"an interval needs at least two whole rounds, and {self._basis.rounds} ran as planned: rounds=5"
 
 
 class Target(Figures):
     """Results of one target."""
 
-    def __init__(self, record: TargetRecord, own_fault: str, notes: tuple[str, ...]) -> None:
+    def __init__(self, record: TargetRecord, basis: Basis) -> None:
         self.record = record
         self.name = record.name
-        starts = {round.slice.start if round.slice else round.round for round in record.rounds if round.whole}
-        super().__init__(record.name, record.over_rounds.get("all"), Basis(len(starts), own_fault, notes))
+        super().__init__(record.name, record.over_rounds.get(ALL), basis)
+
+    def __repr__(self) -> str:
+        return f"<Target {self.name}>"
 
     def step(self, name: str) -> Figures:
         """Return the figures of the step of this name."""
         steps = [step.name for step in self.record.steps]
         if name not in steps:
             raise LoadgenError(f"{self.name} has no step {name!r}: its steps are {', '.join(steps)}")
+        if name == ALL:
+            raise LoadgenError(f"{ALL!r} stands for all steps together: give the step another name")
         return Figures(f"{name} of {self.name}", self.record.over_rounds.get(name), self._basis)
 
 
@@ -180,10 +220,7 @@ class Run(Result):
     def targets(self) -> list[Target]:
         """The targets, in the order in which they were named."""
         report = f"report: {self.folder / 'report.html'}"
-        return [
-            Target(target, self._own_fault(target.name), (*self._notes(target.name), report))
-            for target in self.record.targets
-        ]
+        return [Target(target, self._basis(target, report)) for target in self.record.targets]
 
     def target(self, name: str) -> Target:
         """Return the target of this name."""
@@ -201,8 +238,13 @@ class Run(Result):
     @property
     def failures(self) -> list[str]:
         """Thresholds and proofs that failed, in words; none if all held."""
-        thresholds = [f"{it.target}: {it.threshold} failed" for it in self.record.thresholds if not it.passed]
-        return thresholds + [verdict.message for verdict in self.verdicts if verdict.kind == "proof_failed"]
+        thresholds = [_failed(it) for it in self.record.thresholds if not it.passed]
+        return thresholds + [said(verdict) for verdict in self.verdicts if verdict.kind == "proof_failed"]
+
+    @property
+    def fatal(self) -> list[str]:
+        """Why nothing that the run says about a server holds, in words; none for a sound run."""
+        return [said(verdict) for verdict in self.verdicts if verdict.kind in FATAL]
 
     @property
     def rate(self) -> Estimate:
@@ -248,9 +290,12 @@ class Run(Result):
     def _of(self, target: str) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.target in (None, target)]
 
-    def _own_fault(self, target: str) -> str:
-        own = (verdict for verdict in self._of(target) if verdict.kind in OWN_FAULTS)
-        return next((f"{verdict.message} ({verdict.advice})" for verdict in own), "")
+    def _basis(self, target: TargetRecord, report: str) -> Basis:
+        def told(kinds: Container[str]) -> str:
+            return "\n".join(said(it) for it in self._of(target.name) if it.kind in kinds)
+
+        notes = (*self._notes(target.name), report)
+        return Basis(_starts(target), told(SPOILING), told(DISTURBING), notes)
 
     def _notes(self, target: str) -> list[str]:
         return [said(verdict) for verdict in self._of(target) if concerns_tests(verdict)]
@@ -258,12 +303,37 @@ class Run(Result):
     def __repr__(self) -> str:
         return f"<Run {', '.join(target.name for target in self.targets)} in {self.folder}>"
 
-    __str__ = Result.__str__
+
+def _starts(record: TargetRecord) -> int:
+    """Return how many starts ran as planned: without slices, rounds."""
+    whole: dict[int, list[bool]] = {}
+    for round in record.rounds:
+        whole.setdefault(round.slice.start if round.slice else round.round, []).append(round.whole)
+    return sum(map(all, whole.values()))
+
+
+def _failed(threshold: ThresholdRecord) -> str:
+    """Return how a threshold failed."""
+    why = {
+        "too_few_samples": "has too few samples: measure with a longer `duration`",
+        "in_flight": "failed, because requests had no response at the end",
+    }.get(threshold.failed_by or "", "failed")
+    # The value has the unit of the record, and the threshold that of the scenario.
+    value = "" if threshold.measured is None else f" ({_measured(threshold)})"
+    return printable(f"{threshold.target}: {threshold.threshold} {why}{value}")
+
+
+def _measured(threshold: ThresholdRecord) -> str:
+    """Return the measured value of a threshold, which is in µs for a latency and from 0 to 1 for a rate of errors."""
+    value, metric = threshold.measured or 0.0, threshold.threshold.split()[0]
+    if LATENCY.search(metric):
+        return f"measured: {value / 1000:.3g} ms"
+    return f"measured: {100 * value:.3g} %" if metric.endswith("error_rate") else f"measured: {value:.6g}"
 
 
 def said(verdict: Verdict) -> str:
     """Return what a verdict says, with its code, by which docs/reference/verdicts.md explains it."""
-    return f"{verdict.message} [{verdict.kind}]"
+    return printable(f"{verdict.message} [{verdict.kind}]")
 
 
 def concerns_tests(verdict: Verdict) -> bool:
@@ -305,12 +375,12 @@ def result(folder: Path, document: dict[str, Any]) -> Result:
     from . import documents
     from ._read import decoded
 
-    kind = str(document["schema"]).split("/")[0]
-    match kind:
-        case "loadgen.run":
-            return Run(folder, decoded(document, documents.RunRecord))
-        case "loadgen.capacity":
-            return Capacity(folder, decoded(document, documents.CapacityRecord))
-        case "loadgen.experiment":
-            return Experiment(folder, decoded(document, documents.ExperimentRecord))
-    raise LoadgenError(f"{folder} has a document of the unknown kind {kind!r}")
+    kinds: dict[str, Any] = {"RunRecord": Run, "CapacityRecord": Capacity, "ExperimentRecord": Experiment}
+    name = SCHEMAS.get(str(document["schema"]))
+    if name is None:
+        raise LoadgenError(
+            f"{folder} has a document in the form {document['schema']!r}, and this version of loadgen reads "
+            f"{', '.join(SCHEMAS)}"
+        )
+    found: Result = kinds[name](folder, decoded(document, getattr(documents, name)))
+    return found

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 
 COLUMNS = {"name": "", "rate": "requests/s", "p50": "p50", "p99": "p99", "errors": "errors"}
 
-WIDTH = 80
+# A path stays whole, so that it can be opened.
+WRAPPER = textwrap.TextWrapper(
+    width=80, initial_indent="  ", subsequent_indent="    ", break_long_words=False, break_on_hyphens=False
+)
 
 
 def lines(tests: Sequence[tuple[str, Sequence[dict[str, str]]]]) -> list[str]:
@@ -28,8 +31,5 @@ def lines(tests: Sequence[tuple[str, Sequence[dict[str, str]]]]) -> list[str]:
             if "name" in row:
                 shown.append(line(row))
             else:
-                # A path stays whole, so that it can be opened.
-                shown += textwrap.wrap(
-                    row["says"], WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False
-                )
+                shown += WRAPPER.wrap(row["says"])
     return shown

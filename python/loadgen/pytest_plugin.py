@@ -1,6 +1,6 @@
 """The plugin for pytest: the fixture `loadgen`, which sends load and judges it, and a summary of what was measured.
 
-Nothing but pytest is imported before a test asks for the fixture, so that other tests do not wait for it.
+Nothing else of the package is imported before a test asks for the fixture, so that other tests do not wait for it.
 """
 
 from __future__ import annotations
@@ -59,14 +59,20 @@ def loadgen(request: pytest.FixtureRequest) -> Loadgen:
     from ._fixture import Loadgen
 
     config = request.config
+    if config.getoption("--loadgen-skip"):
+        # Of a test that asks for the fixture while it runs.
+        pytest.skip("--loadgen-skip")
     options: dict[str, Any] = {}
     # The nearest marker counts last.
     for marker in reversed(list(request.node.iter_markers(FIXTURE))):
+        if marker.args:
+            raise TypeError(f"the marker {FIXTURE} takes options by name, such as users=20, and got {marker.args!r}")
         options.update(marker.kwargs)
     measured = Loadgen(
         name=request.node.name,
         folder=_folder(request.path.parent, config.rootpath),
         out=Path(config.rootpath, config.getoption("--loadgen-out") or "runs"),
+        shown_from=config.invocation_params.dir,
         url=config.getoption("--loadgen-url"),
         base=config.getoption("--loadgen-base") or config.getini("loadgen_base"),
         options=options,
@@ -83,34 +89,40 @@ def _folder(start: Path, root: Path) -> Path:
     return next((folder for folder in below if (folder / "loadgen.toml").is_file()), root)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
+# Not a `wrapper`, which pytest 7 does not know.
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, None]:
+    outcome = yield
     measured = item.stash.get(MEASURED, None)
-    if call.when == "call" and measured is not None:
-        setattr(report, ROWS, measured.rows)
-    return report
+    if measured is not None:
+        setattr(outcome.get_result(), ROWS, measured.rows)
 
 
 def pytest_assertrepr_compare(config: pytest.Config, op: str, left: object, right: object) -> list[str] | None:
-    # Without the fixture, no estimate exists, and nothing is imported for it.
-    if type(left).__name__ != "Estimate":
+    # Without an estimate, nothing is imported for it.
+    if "Estimate" not in (type(left).__name__, type(right).__name__):
         return None
     from ._estimate import Estimate
 
-    if not isinstance(left, Estimate) or not isinstance(right, int | float):
-        return None
-    return [f"{left!r} is not {op} {left.shown(right)}", *left.basis.notes]
+    if isinstance(left, Estimate) and isinstance(right, int | float):
+        return [f"{left!r} {op} {left.shown(right)}", *left.basis.notes]
+    if isinstance(right, Estimate) and isinstance(left, int | float):
+        return [f"{right.shown(left)} {op} {right!r}", *right.basis.notes]
+    return None
 
 
 def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
-    reports = [report for reports in terminalreporter.stats.values() for report in reports if hasattr(report, ROWS)]
-    if not any(getattr(report, ROWS) for report in reports):
+    # A test has a report for each of its phases, and for each of its parts: the last one has all.
+    rows: dict[str, list[dict[str, str]]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            of_test = getattr(report, ROWS, [])
+            if len(of_test) > len(rows.get(report.nodeid, [])):
+                rows[report.nodeid] = of_test
+    if not rows:
         return
     from ._summary import lines
 
     terminalreporter.section("loadgen")
-    for line in lines([(report.nodeid, getattr(report, ROWS)) for report in reports]):
+    for line in lines(list(rows.items())):
         terminalreporter.write_line(line)

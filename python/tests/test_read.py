@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loadgen._program import printable
 from loadgen._read import decoded
 
 import loadgen
@@ -92,7 +93,7 @@ def test_the_table_the_page_and_the_frame(saved: Path) -> None:
     assert "<pre>" in run._repr_html_()
     page = run.report()
     assert page.path.is_file()
-    assert page._repr_html_().startswith('<iframe srcdoc="&lt;!')
+    assert page._repr_html_().startswith('<iframe sandbox="allow-scripts" srcdoc="&lt;!')
     frame = run.to_pandas()
     assert {"one", "other"} == set(frame["target"])
     assert {"a", "b", "all"} <= set(frame["step"])
@@ -116,7 +117,8 @@ def test_documents_of_other_versions_are_read(saved: Path) -> None:
     [
         ("{", "is no result of loadgen"),
         ("[]", "has no `schema`"),
-        ('{"schema": "other/1"}', "unknown kind 'other'"),
+        ('{"schema": "other/1"}', "in the form 'other/1', and this version of loadgen reads loadgen.run/1"),
+        ('{"schema": "loadgen.run/2"}', "in the form 'loadgen.run/2'"),
         ('{"schema": "loadgen.run/1"}', "`environment` is missing"),
         ('{"schema": "loadgen.run/1", "targets": 3}', "targets: 3 is of another type|is missing"),
     ],
@@ -132,6 +134,32 @@ def test_a_value_of_another_type_is_named(saved: Path) -> None:
     written["targets"][0]["users"] = "two"
     with pytest.raises(LoadgenError, match='targets: users: "two" is of another type'):
         decoded(written, documents.RunRecord)
+
+
+def test_proofs_of_both_kinds_keep_their_values() -> None:
+    common = {"agrees": True, "backend": "redis", "held": 5, "question": "GET n", "round": 1, "unknown": 0}
+    counted = {**common, "counted": 4, "counter": "n", "uncounted": 1}
+    valued = {**common, "value": 5}
+    for written, kind in ((counted, documents.ProofRecord1), (valued, documents.ProofRecord2)):
+        read = decoded({"proof": written}, Proven).proof
+        assert isinstance(read, kind)
+        assert as_json(read) == written
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Proven:
+    proof: documents.ProofRecord
+
+
+def test_a_scalar_that_is_missing_is_not_made_up(saved: Path) -> None:
+    written = json.loads((saved / "run.json").read_text())
+    del written["targets"][0]["rounds"][0]["whole"]
+    with pytest.raises(LoadgenError, match="rounds: `whole` is missing"):
+        decoded(written, documents.RunRecord)
+
+
+def test_texts_of_servers_control_no_terminal() -> None:
+    assert printable("a\x1b]0;b\u202ec") == "a\\x1b]0;b\\u202ec"
 
 
 def test_a_folder_without_a_run_is_named(tmp_path: Path) -> None:
