@@ -18,11 +18,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._errors import LoadgenError, Undecided
     from ._estimate import Estimate
+    from ._figures import Figures, Target
     from ._fixture import Loadgen
     from ._functions import capacity, compare, read, run
     from ._gate import assert_not_slower
     from ._options import CapacityOptions, CompareOptions, RunOptions
-    from ._results import Capacity, Comparison, Experiment, Figures, Report, Result, Run, Target
+    from ._results import Capacity, Comparison, Experiment, Report, Result, Run
 
 __all__ = [
     "Capacity",
@@ -52,11 +53,12 @@ __all__ = [
 _MODULES = {
     "_errors": ("LoadgenError", "Undecided"),
     "_estimate": ("Estimate",),
+    "_figures": ("Figures", "Target"),
     "_fixture": ("Loadgen",),
     "_functions": ("capacity", "compare", "read", "run"),
     "_gate": ("assert_not_slower",),
     "_options": ("CapacityOptions", "CompareOptions", "RunOptions"),
-    "_results": ("Capacity", "Comparison", "Experiment", "Figures", "Report", "Result", "Run", "Target"),
+    "_results": ("Capacity", "Comparison", "Experiment", "Report", "Result", "Run"),
 }
 
 

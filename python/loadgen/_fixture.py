@@ -10,11 +10,13 @@ from typing import Any, Unpack
 import pytest
 
 from ._errors import LoadgenError, Undecided
+from ._figures import Figures
 from ._functions import DONE, FAILED_CHECK, failure, measured, new_folder
 from ._gate import TARGETS, judge, judgement, measure, sentence, targets_file
 from ._options import RunOptions
 from ._program import Done
-from ._results import Figures, Run, concerns_tests, said
+from ._results import Run
+from ._words import concerns_tests, said
 
 # An interval needs several rounds, and one round is not a test's idea of a measurement.
 ROUNDS = 5

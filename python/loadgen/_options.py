@@ -9,19 +9,9 @@ Value = str | int | float | PathLike[str]
 """Value of an option, as on the command line: `duration="10s"`, `users=50`."""
 
 
-class RunOptions(TypedDict, total=False):
-    """Options of `loadgen run`."""
+class MeasuringOptions(TypedDict, total=False):
+    """Options of `loadgen run` and `loadgen capacity`."""
 
-    scenario: Value
-    """Name of a scenario (see `loadgen list`), or path of its TOML file: a value that ends in `.toml` or contains a
-    `/`. `-` reads the scenario from standard input. Required without a URL."""
-    method: Value
-    """Method of the request to URL [default: GET, or POST with --body]."""
-    header: Value | Sequence[Value]
-    """Header of the request to URL, such as `accept: text/html`; may be given several times."""
-    body: Value
-    """Body of the request to URL: the text itself, or the text of a file. The media type is that of the header
-    content-type; without this header `application/json` if the text is JSON, or else `text/plain; charset=utf-8`."""
     target: Value | Sequence[Value]
     """Targets to measure, of loadgen.toml or of the lab. NAME@REF is a target of loadgen.toml as it is at a ref of
     Git, such as `shop@main`; `shop@.` is the working tree [default: the targets of the scenario, or else all of
@@ -74,6 +64,21 @@ class RunOptions(TypedDict, total=False):
     both then have the verdict `measured_together`."""
     out: Value
     """Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME]."""
+
+
+class RunOptions(MeasuringOptions, total=False):
+    """Options of `loadgen run`."""
+
+    scenario: Value
+    """Name of a scenario (see `loadgen list`), or path of its TOML file: a value that ends in `.toml` or contains a
+    `/`. `-` reads the scenario from standard input. Required without a URL."""
+    method: Value
+    """Method of the request to URL [default: GET, or POST with --body]."""
+    header: Value | Sequence[Value]
+    """Header of the request to URL, such as `accept: text/html`; may be given several times."""
+    body: Value
+    """Body of the request to URL: the text itself, or the text of a file. The media type is that of the header
+    content-type; without this header `application/json` if the text is JSON, or else `text/plain; charset=utf-8`."""
     users: Value | Sequence[Value]
     """Number of users of the whole test, from 1 to 1,000,000. With several numbers, such as 100,500, each target is
     measured with each number [default: from the scenario; 50 with a URL]. If the limits on open files or local
@@ -136,7 +141,7 @@ class RunOptions(TypedDict, total=False):
     balancer]."""
 
 
-class CapacityOptions(TypedDict, total=False):
+class CapacityOptions(MeasuringOptions, total=False):
     """Options of `loadgen capacity`."""
 
     scenario: Value
@@ -150,58 +155,6 @@ class CapacityOptions(TypedDict, total=False):
     body: Value
     """Body of the request to URL: the text itself, or the text of a file. The media type is that of the header
     content-type; without this header `application/json` if the text is JSON, or else `text/plain; charset=utf-8`."""
-    target: Value | Sequence[Value]
-    """Targets to measure, of loadgen.toml or of the lab. NAME@REF is a target of loadgen.toml as it is at a ref of
-    Git, such as `shop@main`; `shop@.` is the working tree [default: the targets of the scenario, or else all of
-    the project except those with `default = false`]."""
-    drain: Value
-    """Longest wait for the responses to in-flight requests at the end of each round or trial, at most 10m.
-    Responses during this wait count in no rate and no latency; requests without a response count against
-    thresholds [default: from the scenario, or 3s]."""
-    insecure: bool
-    """Accept any certificate of a server at an https:// URL."""
-    cacert: Value
-    """PEM file with certificates to trust besides the system's: of authorities, or the self-signed certificate of a
-    server."""
-    cert: Value
-    """PEM file with the certificate that the users show to servers."""
-    key: Value
-    """PEM file with the private key of --cert."""
-    url: Value | Sequence[Value]
-    """URLs of running servers, instead of servers that loadgen starts: one server to load, or several servers to
-    compare. NAME= sets the name of a server in the results. A URL is http:// or https://, or unix:PATH for a
-    server on a Unix domain socket, without a user, a password, a query or a fragment."""
-    runtime: Literal["process", "podman"]
-    """Runtime of targets and backends [default: process]."""
-    cpus: Value
-    """Number of CPUs that each target may use in its container, such as 0.5, from 0.01 to 1024. Requires `--runtime
-    podman` [default: the limit of the experiment's arm, or in targets.toml, or no limit]."""
-    memory: Value
-    """Memory that each target may use in its container, at least 6m: in bytes, or with a unit of 1,024, such as
-    256m or 1g. Requires `--runtime podman` [default: as of --cpus]."""
-    backend_cpus: Value
-    """Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires `--runtime podman`
-    [default: the limit of the experiment, or no limit]."""
-    backend_memory: Value
-    """Memory that each backend may use in its container, at least 6m. Requires `--runtime podman` [default: the
-    limit of the experiment, or no limit]."""
-    workers: Value
-    """Number of worker processes that share the load, from 1 to 256 [default: no worker processes; this process
-    sends the load]."""
-    warmup: Value
-    """Time that each round or trial runs before its measurements count [default: 1s, or that of the arm of an
-    experiment]."""
-    seed: Value
-    """Seed for generated data, the order of targets, and the rates of trials, from 0 to 2^64 - 1 [default: chosen
-    at random, and reported]."""
-    no_calibrate: bool
-    """Skip the calibration, which measures the highest rate that the generator can send on this machine. The
-    calibration takes a second, once for each machine, build and load."""
-    anyway: bool
-    """Measure even while another loadgen measures on this machine, instead of waiting for its end. The results of
-    both then have the verdict `measured_together`."""
-    out: Value
-    """Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME]."""
     users: Value
     """Largest number of in-flight requests, from 1 to 1,000,000 [default: the users of the scenario; 1000 for a
     scenario of the closed model with fewer users]."""

@@ -38,7 +38,7 @@ def test_bounds_pass_fail_and_stay_open(tests: pytest.Pytester) -> None:
             assert result.p50 < float(result.p50)
     """)
     # Other tests run beside this one.
-    tests.makeconftest("from loadgen import _results\n_results.SPOILING.clear()")
+    tests.makeconftest("from loadgen import _words\n_words.SPOILING.clear()")
     result = run(tests)
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(
@@ -169,7 +169,7 @@ def test_figures_are_on_either_side_and_negated(tests: pytest.Pytester, url: str
         def test_negated(loadgen):
             assert not loadgen.run("/products", {SHORT}).p50 > 0.000001
     """)
-    tests.makeconftest("from loadgen import _results\n_results.SPOILING.clear()")
+    tests.makeconftest("from loadgen import _words\n_words.SPOILING.clear()")
     result = run(tests, "--loadgen-url", url)
     result.assert_outcomes(failed=2)
     result.stdout.fnmatch_lines(["E *assert 0.001 ms > p50 of *", "E *report: *", "E *assert not p50 of *> 0.001 ms*"])

@@ -4,13 +4,16 @@ use clap::{Arg, ArgAction};
 
 use crate::options::{find, plain};
 
-/// Functions of the package, and what they leave out of their commands: what the functions set themselves, and
-/// what belongs to a terminal.
-const FUNCTIONS: [(&str, &str, &[&str]); 3] = [
-    ("run", "RunOptions", &["format", "json", "no-progress", "save"]),
-    ("capacity", "CapacityOptions", &["format", "json", "no-progress", "save"]),
-    ("compare", "CompareOptions", &["format", "json"]),
+/// Classes of options: the command or the struct that has them, and the class whose options they add to.
+const CLASSES: [(&str, &str, &str); 4] = [
+    ("CommonArgs", "MeasuringOptions", "TypedDict"),
+    ("run", "RunOptions", "MeasuringOptions"),
+    ("capacity", "CapacityOptions", "MeasuringOptions"),
+    ("compare", "CompareOptions", "TypedDict"),
 ];
+
+/// Options that the functions set themselves, or that belong to a terminal.
+const WITHOUT: [&str; 5] = ["format", "help", "json", "no-progress", "save"];
 
 const HEAD: &str = r#"# Written from the command line's definition: `make reference`.
 """Options of loadgen's commands, as keyword arguments: `--server-workers 4` is `server_workers=4`."""
@@ -30,14 +33,19 @@ const WIDTH: usize = 120;
 pub fn options() -> String {
     let mut text = HEAD.to_owned();
     let mut repeated = Vec::new();
-    for (name, class, without) in FUNCTIONS {
+    let common = find(CLASSES[0].0).unwrap_or_default();
+    for (name, class, base) in CLASSES {
         let command = find(name).unwrap_or_default();
-        text += &format!("\n\nclass {class}(TypedDict, total=False):\n");
-        text += &format!("    \"\"\"Options of `loadgen {name}`.\"\"\"\n\n");
+        let of = if name == CLASSES[0].0 { "run` and `loadgen capacity" } else { name };
+        text += &format!("\n\nclass {class}({base}, total=False):\n");
+        text += &format!("    \"\"\"Options of `loadgen {of}`.\"\"\"\n\n");
+        let is_inherited = |option: &Arg| {
+            base == CLASSES[0].1 && common.get_arguments().any(|it| it.get_id() == option.get_id())
+        };
         let options =
             command.get_arguments().filter_map(|option| Some((option.get_long()?, option)));
         let shown = options.filter(|(long, option)| {
-            !option.is_hide_set() && *long != "help" && !without.contains(long)
+            !option.is_hide_set() && !WITHOUT.contains(long) && !is_inherited(option)
         });
         for (long, option) in shown {
             let key = long.replace('-', "_");
