@@ -3,11 +3,10 @@
 use std::ops::Range;
 
 use super::keys::{
-    self, Boolean, Custom, Defaulted, Key, Keys, PATH, REQUEST_PATH, TEMPLATE, TRUE, custom, key,
-    matching,
+    self, Boolean, Custom, Defaulted, Key, Keys, ONE_REQUEST, PATH, REQUEST_PATH, TEMPLATE, TRUE,
+    custom, key, matching,
 };
 use super::reader::{Faults, Value};
-use super::step::ONE_REQUEST;
 use super::{body, json};
 use crate::action::Action;
 use crate::body::Body;

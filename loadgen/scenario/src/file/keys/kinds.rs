@@ -8,6 +8,10 @@ use loadgen_text::count;
 use super::schema::{self, Schema};
 use crate::file::reader::{Faults, Value};
 
+/// When each key of a request is required.
+pub(in crate::file) const ONE_REQUEST: &str =
+    "required: exactly one key of a request, such as `get`, `grpc` or `websocket`";
+
 /// The form of a value, for people and editors.
 pub(in crate::file) trait Form: Copy + Sync {
     /// Returns the JSON Schema of a value.

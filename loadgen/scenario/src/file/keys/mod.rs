@@ -44,8 +44,8 @@ pub(super) mod schema;
 mod tests;
 
 pub(super) use kinds::{
-    Boolean, Choice, Custom, Form, Integer, JSON, Kind, Number, PATH, REQUEST_PATH, TEMPLATE, TRUE,
-    Text, Time, custom, integer, matching, not_blank, number,
+    Boolean, Choice, Custom, Form, Integer, JSON, Kind, Number, ONE_REQUEST, PATH, REQUEST_PATH,
+    TEMPLATE, TRUE, Text, Time, custom, integer, matching, not_blank, number,
 };
 use schema::Schema;
 use serde_json::{Map, Value as Json};

@@ -7,8 +7,8 @@ use serde_json::{Value as Json, json};
 use crate::file::condition::OF_BODY;
 use crate::file::keys::schema::{self, Schema, partly, without};
 use crate::file::keys::{
-    Boolean, Custom, Declared, Defaulted, Integer, Key, Keys, REQUEST_PATH, Time, custom, integer,
-    key, matching, not_blank,
+    Boolean, Custom, Declared, Defaulted, Integer, Key, Keys, ONE_REQUEST, REQUEST_PATH, Time,
+    custom, integer, key, matching, not_blank,
 };
 use crate::file::{
     auth, body, capture, expect, grpc, headers, http, load, moment, pairs, repeat, websocket,
@@ -34,10 +34,6 @@ pub(in crate::file) const METHODS: [(&str, Method); 7] = [
 /// Keys of all other requests.
 pub(super) const OTHERS: [&str; 6] =
     [REQUEST.name(), grpc::KEY, OPEN.name(), SEND.name(), RECEIVE.name(), CLOSE.name()];
-
-/// When each key of a request is required.
-pub(in crate::file) const ONE_REQUEST: &str =
-    "required: exactly one key of a request, such as `get`, `grpc` or `websocket`";
 
 /// Declares the key of a method.
 const fn method(name: &'static str) -> Key<Custom> {

@@ -6,7 +6,7 @@ use self::keys::{
     AUTH, BODY, CAPTURE, COUNTERS, EXPECT, GROUP, HEADERS, NAME, OTHERS, QUERY, REDIRECTS, REPEAT,
     SUBPROTOCOL, THINK_TIME, TIMEOUT, VERIFY, WEIGHT, WHEN,
 };
-pub(super) use self::keys::{KEYS, METHODS, MOST_WEIGHT, OF_FLOW, ONE_REQUEST};
+pub(super) use self::keys::{KEYS, METHODS, MOST_WEIGHT, OF_FLOW};
 use std::ops::Range;
 
 use super::grpc::{self, Called};
