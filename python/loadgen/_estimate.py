@@ -124,9 +124,9 @@ class Estimate:
         if self.value is None or self.low is None or self.high is None:
             raise Undecided(f"{self.name} {operator} {self.shown(bound)} cannot be judged:\n{self.why_not}")
         if holds(self.low) != holds(self.high):
-            raise Undecided(
-                f"{self!r} neither shows nor rules out {operator} {self.shown(bound)}:\n{self._advice(bound)}"
-            )
+            told = f"{self!r} neither shows nor rules out {operator} {self.shown(bound)}:"
+            lines = [told, self._advice(bound), self.basis.spoiled, self.basis.disturbed]
+            raise Undecided("\n".join(line for line in lines if line))
         if reason := self._other_reason(bound):
             side = "below" if self.unit == "/s" else "above"
             raise Undecided(

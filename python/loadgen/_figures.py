@@ -10,7 +10,7 @@ from ._errors import LoadgenError
 from ._estimate import Basis, Estimate
 
 if TYPE_CHECKING:
-    from .documents import OverRounds, StepOverRounds, TargetRecord
+    from .documents import OverRounds, StepOverRounds, Summary, TargetRecord
 
 # Expected responses of a round that a percentile needs: ten beyond it.
 NEEDED = {"p50": 20, "p90": 100, "p95": 200, "p99": 1000}
@@ -27,6 +27,8 @@ class Source:
     name: str
     """What they are figures of, such as `shop`."""
     over: StepOverRounds | None
+    pooled: Summary
+    """All rounds together: a figure without an interval."""
     basis: Basis
 
 
@@ -41,7 +43,8 @@ class Figures(ABC):
     def rate(self) -> Estimate:
         """Expected responses per second."""
         over = self._source.over.rate_per_s if self._source.over else None
-        return self._estimate("rate", over, 1.0, "/s", "a round has no expected response")
+        pooled = self._source.pooled.rate_per_s
+        return self._estimate("rate", over, pooled, 1.0, "/s", "a round has no expected response")
 
     @property
     def p50(self) -> Estimate:
@@ -69,7 +72,8 @@ class Figures(ABC):
         over = self._source.over.failed_percent if self._source.over else None
         name = f"error rate of {self._source.name}"
         if over is None:
-            return Estimate(name, None, None, None, "%", self._source.basis, self._too_few("no request was sent"))
+            share = _failed(self._source.pooled)
+            return Estimate(name, share, None, None, "%", self._source.basis, self._too_few("no request was sent"))
         low, high = over.confidence_95
         return Estimate(name, over.share / 100, low / 100, high / 100, "%", self._source.basis)
 
@@ -79,12 +83,16 @@ class Figures(ABC):
             f"a round has fewer than {NEEDED[percentile]:,} expected responses, which this percentile needs: "
             "measure with a longer `duration`"
         )
-        return self._estimate(percentile, over, 1e-6, "s", lacking)
+        pooled = getattr(self._source.pooled.latency_us, percentile)
+        return self._estimate(percentile, over, pooled, 1e-6, "s", lacking)
 
-    def _estimate(self, figure: str, over: OverRounds | None, scale: float, unit: str, lacking: str) -> Estimate:
+    def _estimate(
+        self, figure: str, over: OverRounds | None, pooled: float | None, scale: float, unit: str, lacking: str
+    ) -> Estimate:
         name = f"{figure} of {self._source.name}"
         if over is None:
-            return Estimate(name, None, None, None, unit, self._source.basis, self._too_few(lacking))
+            value = None if pooled is None else pooled * scale
+            return Estimate(name, value, None, None, unit, self._source.basis, self._too_few(lacking))
         low, high = over.confidence_95
         return Estimate(name, over.mean * scale, low * scale, high * scale, unit, self._source.basis)
 
@@ -115,19 +123,27 @@ class Target(Figures):
 
     @property
     def _source(self) -> Source:
-        return Source(self.name, self.record.over_rounds.get(ALL), self._basis)
+        return Source(self.name, self.record.over_rounds.get(ALL), self.record.total, self._basis)
 
     def __repr__(self) -> str:
         return f"<Target {self.name}>"
 
     def step(self, name: str) -> Figures:
         """Return the figures of the step of this name."""
-        steps = [step.name for step in self.record.steps]
+        steps = {step.name: step for step in self.record.steps}
         if name not in steps:
             raise LoadgenError(f"{self.name} has no step {name!r}: its steps are {', '.join(steps)}")
         if name == ALL:
             raise LoadgenError(f"{ALL!r} stands for all steps together: give the step another name")
-        return Step(Source(f"{name} of {self.name}", self.record.over_rounds.get(name), self._basis))
+        over = self.record.over_rounds.get(name)
+        return Step(Source(f"{name} of {self.name}", over, steps[name], self._basis))
+
+
+def _failed(summary: Summary) -> float | None:
+    """Return the share of the requests that failed or had no response; `None` without a request."""
+    failed = summary.errors + summary.failed_late + summary.unanswered
+    requests = summary.requests + summary.answered_late + summary.failed_late + summary.unanswered
+    return failed / requests if requests else None
 
 
 def starts(record: TargetRecord) -> int:

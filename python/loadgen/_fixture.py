@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -14,7 +15,7 @@ from ._figures import Figures
 from ._functions import DONE, FAILED_CHECK, failure, measured, new_folder
 from ._gate import TARGETS, judge, judgement, measure, sentence, targets_file
 from ._options import RunOptions
-from ._program import Done
+from ._program import Done, Show, show
 from ._results import Run
 from ._words import concerns_tests, said
 
@@ -34,6 +35,7 @@ class Loadgen:
         folder: Path,
         out: Path,
         shown_from: Path,
+        announce: Callable[[str], None],
         url: str | None,
         base: str,
         options: dict[str, Any],
@@ -43,6 +45,7 @@ class Loadgen:
         self._folder = folder
         self._out = out
         self._url = url
+        self._announce = announce
         self._shown_from = shown_from
         self._base = base
         self._options = options
@@ -58,7 +61,7 @@ class Loadgen:
         chosen: dict[str, Any] = {"rounds": ROUNDS, **self._options, **options, **self._where(requests, options)}
         if "out" not in chosen:
             chosen["out"] = new_folder(self._out, self._name)
-        done, found = measured("run", requests, chosen, quiet=False, folder=self._folder)
+        done, found = measured("run", requests, chosen, self._progress(), self._folder)
         if isinstance(found, Run):
             self._remember(found)
         if done.exit_code not in (DONE, FAILED_CHECK) or not isinstance(found, Run):
@@ -78,13 +81,14 @@ class Loadgen:
             requests,
             base or self._base,
             limit,
-            quiet=False,
+            progress=self._progress(),
             options={**self._options, **options},
             folder=self._folder,
             out=lambda: new_folder(self._out, self._name),
         )
-        for run in runs:
-            self._remember(run)
+        for run in runs[:-1]:
+            self._remember_earlier(run)
+        self._remember(runs[-1])
         judge(runs[-1])
         return runs[-1]
 
@@ -103,6 +107,20 @@ class Loadgen:
         if done.exit_code == FAILED_CHECK:
             raise failure(done, run)
 
+    def _progress(self) -> Show:
+        """Return what shows the progress of one measurement: pytest captures it, but for its first line, which says
+        how long it takes, and for a wait."""
+        is_first = True
+
+        def progress(line: str) -> None:
+            nonlocal is_first
+            if is_first or line.startswith("waiting for loadgen"):
+                self._announce(line.strip())
+            is_first = False
+            show(line)
+
+        return progress
+
     def _where(self, requests: tuple[str, ...], options: RunOptions) -> dict[str, Any]:
         """Return the options that say which server to load."""
         __tracebackhide__ = True
@@ -118,6 +136,14 @@ class Loadgen:
             )
         return {}
 
+    def _remember_earlier(self, run: Run) -> None:
+        """Keep that a gate measured again, after this run."""
+        self.runs.append(run)
+        self.rows.append({"says": f"measured again, after {self._report(run)}"})
+
+    def _report(self, run: Run) -> str:
+        return os.path.relpath(run.folder / "report.html", self._shown_from)
+
     def _remember(self, run: Run) -> None:
         """Keep what pytest reports of a run."""
         number = len(self.runs) + 1
@@ -132,8 +158,10 @@ class Loadgen:
         if run.record.gate is not None and run.record.gate.judged:
             self.rows.append({"says": sentence(run)})
             self._properties.append((f"{begin}.judgement", judgement(run).judgement))
-        self.rows += [{"says": f"! {said(verdict)}"} for verdict in run.verdicts if concerns_tests(verdict)]
-        report = os.path.relpath(run.folder / "report.html", self._shown_from)
+        for verdict in filter(concerns_tests, run.verdicts):
+            of = f"{verdict.target}: " if verdict.target and len(run.targets) > 1 else ""
+            self.rows.append({"says": f"! {of}{said(verdict)}"})
+        report = self._report(run)
         self.rows.append({"says": report})
         self._properties.append((f"{begin}.report", report))
 

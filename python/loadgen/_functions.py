@@ -13,7 +13,7 @@ from typing import Any, TypeVar, Unpack
 
 from ._errors import LoadgenError
 from ._options import REPEATED, CapacityOptions, CompareOptions, RunOptions
-from ._program import Done, call
+from ._program import Done, Show, call, show
 from ._read import FILES, decoded, document
 from ._results import Capacity, Comparison, Result, Run, result
 
@@ -84,6 +84,8 @@ def new_folder(parent: Path, name: str) -> Path:
             folder.mkdir(parents=True)
         except FileExistsError:
             continue
+        except OSError as error:
+            raise LoadgenError(f"cannot create a folder for the result in {parent}: {error}") from None
         return folder
     raise AssertionError("count has no end")
 
@@ -91,7 +93,7 @@ def new_folder(parent: Path, name: str) -> Path:
 def _measured(
     command: str, requests: Sequence[str], options: Mapping[str, Any], quiet: bool, kind: type[Found]
 ) -> Found:
-    done, found = measured(command, requests, options, quiet)
+    done, found = measured(command, requests, options, None if quiet else show)
     if done.exit_code not in (DONE, FAILED_CHECK) or not isinstance(found, kind):
         raise failure(done, found)
     return found
@@ -107,14 +109,18 @@ def failure(done: Done, found: Result | None) -> LoadgenError:
 
 
 def measured(
-    command: str, requests: Sequence[str], options: Mapping[str, Any], quiet: bool, folder: Path | None = None
+    command: str,
+    requests: Sequence[str],
+    options: Mapping[str, Any],
+    progress: Show | None,
+    folder: Path | None = None,
 ) -> tuple[Done, Result | None]:
     """Run a command that measures, in a folder. Return how it ended, and its result if there is one."""
     __tracebackhide__ = True
     out = options.get("out")
     at = ((folder or Path()) / out if out else new_folder((folder or Path()) / "runs", command)).absolute()
     words = arguments({**options, "out": at, "no_progress": True})
-    done = call([command, *words, "--", *requests], folder, quiet)
+    done = call([command, *words, "--", *requests], folder, progress)
     found = result(*document(at)) if any((at / name).is_file() for name in FILES) else None
     if found is None:
         _remove_empty(at)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from ._errors import LoadgenError, Undecided
 from ._functions import failure, measured
 from ._options import RunOptions
+from ._program import Show, show
 from ._results import Run
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ ROUNDS = 10
 
 # Greatest time, in s, for further rounds where the first ones leave it open, and the part of a round's time in which
 # it starts its servers and warms them up.
-TIME_MAX = 300
+TIME_MAX = 240
 OF_ROUND = 4
 
 # Options that a gate needs for itself.
@@ -50,12 +51,12 @@ def assert_not_slower(
     time, on the same CPUs (a duet), and the loss is the CPU time for a request. A server that the CPU does not limit
     is measured in interleaved rounds instead, and the loss is that of its rate, or of its median latency at a `rate`.
     If the rounds leave it open, and `rounds` does not say how many there are, as many as would most likely decide are
-    measured afresh, for up to five minutes.
+    measured afresh, for up to four minutes.
 
     Raises `AssertionError` if a greater loss is shown, `Undecided` if one is neither shown nor ruled out, and
     `LoadgenError` if nothing could be measured.
     """
-    runs = measure(requests, base, limit, quiet, options)
+    runs = measure(requests, base, limit, None if quiet else show, options)
     judge(runs[-1])
     return runs[-1]
 
@@ -64,7 +65,7 @@ def measure(
     requests: tuple[str, ...],
     base: str,
     limit: str | float,
-    quiet: bool,
+    progress: Show | None,
     options: Mapping[str, Any],
     folder: Path | None = None,
     out: Callable[[], Path | None] = lambda: None,
@@ -79,7 +80,7 @@ def measure(
 
     def run(**method: Any) -> Run:
         __tracebackhide__ = True
-        done, found = measured("run", requests, {**gate, **method, "out": out()}, quiet, folder)
+        done, found = measured("run", requests, {**gate, **method, "out": out()}, progress, folder)
         # The judgement is in the result: 1 is the exit code of one that cannot be made, among other failures.
         if not isinstance(found, Run) or done.exit_code not in (0, 1, 3) or found.record.gate is None:
             raise failure(done, found)
@@ -96,7 +97,9 @@ def measure(
         runs.append(run(**method, rounds=options.get("rounds", ROUNDS)))
     more, rounds = judgement(runs[-1]).more_rounds, runs[-1].record.targets[0].rounds
     needed = len(rounds) + (more or 0)
-    if more and "rounds" not in options and needed * (rounds[0].held_s + OF_ROUND) <= TIME_MAX:
+    # Both targets have their time, unless they are loaded together.
+    of_round = (rounds[0].held_s + OF_ROUND) * (1 if method else 2)
+    if more and "rounds" not in options and needed * of_round <= TIME_MAX:
         # Afresh: rounds that are added because the first ones were open would favour what those said.
         runs.append(run(**method, rounds=needed))
     return runs

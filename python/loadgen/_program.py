@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
@@ -67,8 +67,17 @@ class Done:
     """All that loadgen told meanwhile: its progress, and the error."""
 
 
-def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = True) -> Done:
-    """Run a command of loadgen in a folder. Its progress goes to `sys.stderr`, line by line, unless it is quiet."""
+Show = Callable[[str], None]
+"""Shows a line of loadgen's progress."""
+
+
+def show(line: str) -> None:
+    """Show a line on `sys.stderr`."""
+    print(line, end="", file=sys.stderr, flush=True)
+
+
+def call(arguments: Sequence[str], folder: Path | None = None, progress: Show | None = None) -> Done:
+    """Run a command of loadgen in a folder, and show its progress, line by line."""
     __tracebackhide__ = True
     process = subprocess.Popen(
         [program(), *arguments],
@@ -88,7 +97,7 @@ def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = Tru
     reader = threading.Thread(target=lambda: out.append(process.stdout.read()))  # type: ignore[union-attr]
     reader.start()
     try:
-        told = _told(process.stderr, quiet)
+        told = _told(process.stderr, progress)
         exit_code = process.wait()
     except BaseException:
         # After Ctrl-C on a terminal, loadgen is ending already: it takes two signals within a second as one.
@@ -106,13 +115,13 @@ def call(arguments: Sequence[str], folder: Path | None = None, quiet: bool = Tru
     return Done(exit_code, "".join(out), _error(told), told)
 
 
-def _told(stream: IO[str], quiet: bool) -> str:
-    """Return all that loadgen tells; show it meanwhile, up to the error."""
+def _told(stream: IO[str], progress: Show | None) -> str:
+    """Return all that loadgen tells; show it meanwhile."""
     lines: list[str] = []
     for line in stream:
         lines.append(line)
-        if not quiet:
-            print(line, end="", file=sys.stderr, flush=True)
+        if progress is not None:
+            progress(line)
     return "".join(lines)
 
 

@@ -7,7 +7,7 @@ import html
 import io
 import webbrowser
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -164,22 +164,22 @@ class Run(Result, Figures):
 class Capacity(Result):
     """A search for the highest rate."""
 
-    record: CapacityRecord
+    record: CapacityRecord = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Experiment(Result):
     """A repeated experiment."""
 
-    record: ExperimentRecord
+    record: ExperimentRecord = field(repr=False)
 
 
 @dataclass(frozen=True)
 class Comparison:
     """A comparison of saved runs with the first of them."""
 
-    record: RunsRecord
-    table: str
+    record: RunsRecord = field(repr=False)
+    table: str = field(repr=False)
     """The table that loadgen prints."""
 
     def __str__(self) -> str:

@@ -73,6 +73,7 @@ def loadgen(request: pytest.FixtureRequest) -> Loadgen:
         folder=_folder(request.path.parent, config.rootpath),
         out=Path(config.rootpath, config.getoption("--loadgen-out") or "runs"),
         shown_from=config.invocation_params.dir,
+        announce=lambda line: _announce(config, line),
         url=config.getoption("--loadgen-url"),
         base=config.getoption("--loadgen-base") or config.getini("loadgen_base"),
         options=options,
@@ -80,6 +81,17 @@ def loadgen(request: pytest.FixtureRequest) -> Loadgen:
     )
     request.node.stash[MEASURED] = measured
     return measured
+
+
+def _announce(config: pytest.Config, line: str) -> None:
+    """Write a line to the terminal, past what pytest captures: a test that measures takes long."""
+    terminal = config.pluginmanager.getplugin("terminalreporter")
+    capture = config.pluginmanager.getplugin("capturemanager")
+    # A process of xdist has no terminal.
+    if terminal is not None and capture is not None and config.get_verbosity() >= 0:
+        with capture.global_and_fixture_disabled():
+            terminal.ensure_newline()
+            terminal.write_line(f"  loadgen: {line}")
 
 
 def _folder(start: Path, root: Path) -> Path:

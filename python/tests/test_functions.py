@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from loadgen._functions import arguments
+from loadgen._functions import arguments, new_folder
 
 import loadgen
 from loadgen import LoadgenError
@@ -48,6 +48,9 @@ def test_one_round_has_no_interval(url: str, tmp_path: Path) -> None:
     run = loadgen.run(url, **{**SHORT, "rounds": 1}, out=tmp_path / "run", quiet=True)
     with pytest.raises(loadgen.Undecided, match="at least two whole rounds"):
         _ = run.p50 < 1
+    assert 0 < float(run.p50) < 1
+    assert float(run.rate) > 0
+    assert float(run.error_rate) == 0
 
 
 def test_a_failed_threshold_is_in_the_result(url: str, tmp_path: Path) -> None:
@@ -70,6 +73,12 @@ def test_errors_are_those_of_loadgen(url: str, tmp_path: Path, monkeypatch: pyte
         assert "rounds over" not in str(error.value)
     # A command that measured nothing leaves at most its logs.
     assert not list(tmp_path.glob("runs/*/*.json"))
+
+
+def test_a_folder_that_cannot_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs").write_text("")
+    with pytest.raises(LoadgenError, match=r"cannot create a folder for the result in .*runs"):
+        new_folder(tmp_path / "runs", "x")
 
 
 def test_a_missing_program_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -199,6 +199,16 @@ def test_a_gate_needs_no_url(tests: pytest.Pytester, url: str) -> None:
     result.stdout.fnmatch_lines(["SKIPPED *assert_not_slower starts both versions*"])
 
 
+def test_a_long_test_says_how_long_it_takes(tests: pytest.Pytester) -> None:
+    tests.makepyfile(f"""
+        def test_products(loadgen):
+            loadgen.run("/products", {SHORT})
+    """)
+    result = run(tests)
+    result.stdout.fnmatch_lines(["  loadgen: 3 rounds over shop, about *"])
+    result.stdout.no_fnmatch_line("*[[]1/3]*")
+
+
 def test_the_marker_takes_no_values(tests: pytest.Pytester) -> None:
     tests.makepyfile("""
         import pytest
