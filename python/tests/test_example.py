@@ -12,7 +12,8 @@ ROOT = Path(__file__).parents[2]
 SORTED = "    return sorted(PRODUCTS"
 # Three times the work: the machine does something else meanwhile.
 SLOWER = f"    for _ in range(20):\n        sorted(PRODUCTS, key=lambda product: product.price)\n{SORTED}"
-LIMIT = ('limit="5%"', 'limit="50%"')
+# Shorter rounds than those of a user, who has time for a smaller limit.
+LIMIT = ('duration="2s", limit="5%"', 'duration="500ms", warmup="200ms", limit="50%"')
 
 
 @pytest.fixture
@@ -44,8 +45,10 @@ def run(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
 
 def test_the_example_passes_and_stops_a_slower_service(repository: Path) -> None:
     as_before = run(repository)
-    assert as_before.returncode == 0, as_before.stdout
-    assert "shop@. is not slower than shop@main" in as_before.stdout
+    assert "shop@. is not slower than shop@main" in as_before.stdout, as_before.stdout
+    # The machine may be too busy for a latency to be judged, but not for a ratio.
+    assert as_before.returncode == 0 or "loadgen.Undecided: p95 of shop" in as_before.stdout, as_before.stdout
+    assert "AssertionError" not in as_before.stdout, as_before.stdout
     replace(repository / "shop.py", SORTED, SLOWER)
     slower = run(repository, "-k", "not_slower")
     assert slower.returncode == 1, slower.stdout
