@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 NEEDED = {"p50": 20, "p90": 100, "p95": 200, "p99": 1000}
 
 
-# Name of all steps together.
-ALL = "all"
-
-
 @dataclass(frozen=True)
 class Source:
     """Where figures come from."""
@@ -123,7 +119,16 @@ class Target(Figures):
 
     @property
     def _source(self) -> Source:
-        return Source(self.name, self.record.over_rounds.get(ALL), self.record.total, self._basis)
+        from .documents import StepOverRounds
+
+        record = self.record
+        over = StepOverRounds(
+            rate_per_s=record.rate_over_rounds_per_s,
+            latency_us=record.latency_over_rounds_us,
+            failed_percent=record.failed_over_rounds_percent,
+        )
+        # An earlier version saved only the latencies.
+        return Source(self.name, over if record.steps_over_rounds else None, record.total, self._basis)
 
     def __repr__(self) -> str:
         return f"<Target {self.name}>"
@@ -133,9 +138,7 @@ class Target(Figures):
         steps = {step.name: step for step in self.record.steps}
         if name not in steps:
             raise LoadgenError(f"{self.name} has no step {name!r}: its steps are {', '.join(steps)}")
-        if name == ALL:
-            raise LoadgenError(f"{ALL!r} stands for all steps together: give the step another name")
-        over = self.record.over_rounds.get(name)
+        over = self.record.steps_over_rounds.get(name)
         return Step(Source(f"{name} of {self.name}", over, steps[name], self._basis))
 
 

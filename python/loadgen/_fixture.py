@@ -13,7 +13,7 @@ import pytest
 from ._errors import LoadgenError, Undecided
 from ._figures import Figures
 from ._functions import DONE, FAILED_CHECK, failure, measured, new_folder
-from ._gate import TARGETS, judge, judgement, measure, sentence, targets_file
+from ._gate import TARGETS, judge, measure, targets_file
 from ._options import RunOptions
 from ._program import Done, Show, show
 from ._results import Run
@@ -21,6 +21,9 @@ from ._words import concerns_tests, said
 
 # An interval needs several rounds, and one round is not a test's idea of a measurement.
 ROUNDS = 5
+
+# The line with which a measurement begins, and that of a wait for another one.
+TOLD = re.compile(r"[\d,]+ rounds? over |waiting for loadgen ")
 
 Row = dict[str, str]
 """A line of the summary: what was measured, and its figures."""
@@ -95,9 +98,9 @@ class Loadgen:
     def _judge(self, run: Run, done: Done) -> None:
         """Raise an exception if a threshold, a proof or a gate of the run failed."""
         __tracebackhide__ = True
-        report = f"report: {run.folder / 'report.html'}"
-        judged = run.record.gate.judged if run.record.gate else []
-        slower = [f"{it.target} is slower than the limit allows" for it in judged if it.judgement == "slower"]
+        report = str(run.report())
+        gate = run.record.gate.judged if run.record.gate else []
+        slower = [run.judged[it.target] for it in gate if it.judgement == "slower"]
         failed = [*run.failures, *slower]
         failed_by = [it.failed_by for it in run.record.thresholds if not it.passed]
         if failed and len(failed_by) == len(failed) and set(failed_by) == {"too_few_samples"}:
@@ -108,15 +111,11 @@ class Loadgen:
             raise failure(done, run)
 
     def _progress(self) -> Show:
-        """Return what shows the progress of one measurement: pytest captures it, but for its first line, which says
-        how long it takes, and for a wait."""
-        is_first = True
+        """Return what shows the progress: pytest captures it, but for what says how long a measurement takes."""
 
         def progress(line: str) -> None:
-            nonlocal is_first
-            if is_first or line.startswith("waiting for loadgen"):
+            if TOLD.match(line):
                 self._announce(line.strip())
-            is_first = False
             show(line)
 
         return progress
@@ -155,9 +154,9 @@ class Loadgen:
                 figure = getattr(target, name)
                 if figure.value is not None:
                     self._properties.append((f"{begin}.{target.name}.{name}", f"{figure.value:.6g}"))
-        if run.record.gate is not None and run.record.gate.judged:
-            self.rows.append({"says": sentence(run)})
-            self._properties.append((f"{begin}.judgement", judgement(run).judgement))
+        self.rows += [{"says": sentence} for sentence in run.judged.values()]
+        for it in run.record.gate.judged if run.record.gate else []:
+            self._properties.append((f"{begin}.{it.target}.judgement", it.judgement))
         for verdict in filter(concerns_tests, run.verdicts):
             of = f"{verdict.target}: " if verdict.target and len(run.targets) > 1 else ""
             self.rows.append({"says": f"! {of}{said(verdict)}"})

@@ -78,16 +78,17 @@ def arguments(options: Mapping[str, Any]) -> list[str]:
 def new_folder(parent: Path, name: str) -> Path:
     """Create a folder for a result, and return its path."""
     time = datetime.now(UTC).strftime("%Y-%m-%dT%H-%M-%SZ")
-    for number in count(1):
-        folder = parent / (f"{time}-{name}" if number == 1 else f"{time}-{name}-{number}")
+    numbers = count(2)
+    folder = parent / f"{time}-{name}"
+    while True:
         try:
             folder.mkdir(parents=True)
         except FileExistsError:
-            continue
+            folder = parent / f"{time}-{name}-{next(numbers)}"
         except OSError as error:
             raise LoadgenError(f"cannot create a folder for the result in {parent}: {error}") from None
-        return folder
-    raise AssertionError("count has no end")
+        else:
+            return folder
 
 
 def _measured(
@@ -101,11 +102,15 @@ def _measured(
 
 def failure(done: Done, found: Result | None) -> LoadgenError:
     """Return the error of a command that ended with another exit code than expected."""
-    why = done.error
-    if not why and isinstance(found, Run):
-        why = "\n".join([*found.fatal, f"report: {found.folder / 'report.html'}"])
-    told = "\n".join(done.told.splitlines()[-20:])
-    return LoadgenError(why or f"loadgen ended with exit code {done.exit_code}:\n{told}", done.exit_code, found)
+    lines = [done.error] if done.error else []
+    if not lines and isinstance(found, Run):
+        degraded = [found.record.degraded.reason] if found.record.degraded else []
+        lines = [*found.fatal, *degraded, *found.judged.values()]
+    if not lines:
+        lines = [f"loadgen ended with exit code {done.exit_code}:", *done.told.splitlines()[-20:]]
+    if found is not None:
+        lines.append(str(found.report()))
+    return LoadgenError("\n".join(lines), done.exit_code, found)
 
 
 def measured(
@@ -124,7 +129,7 @@ def measured(
     found = result(*document(at)) if any((at / name).is_file() for name in FILES) else None
     if found is None:
         _remove_empty(at)
-    elif found is not None and done.out:
+    elif done.out:
         # The table is already here.
         found.__dict__["table"] = done.out
     return done, found

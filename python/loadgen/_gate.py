@@ -30,13 +30,6 @@ OF_ROUND = 4
 # Options that a gate needs for itself.
 OWN_OPTIONS = {"aa", "duet", "fail_on_regression", "out", "precision", "url"}
 
-FIGURES = {
-    "cpu_time": "CPU time per request",
-    "rate": "rate of expected responses",
-    "latency": "median latency",
-    "capacity": "capacity",
-}
-
 
 def assert_not_slower(
     *requests: str,
@@ -82,9 +75,7 @@ def measure(
         __tracebackhide__ = True
         done, found = measured("run", requests, {**gate, **method, "out": out()}, progress, folder)
         # The judgement is in the result: 1 is the exit code of one that cannot be made, among other failures.
-        if not isinstance(found, Run) or done.exit_code not in (0, 1, 3) or found.record.gate is None:
-            raise failure(done, found)
-        if found.fatal:
+        if not isinstance(found, Run) or found.fatal or done.exit_code not in (0, 1, 3) or not found.judged:
             raise failure(done, found)
         return found
 
@@ -109,45 +100,24 @@ def judge(run: Run) -> None:
     """Raise an exception unless a run shows that nothing was lost."""
     __tracebackhide__ = True
     it = judgement(run)
-    report = f"report: {run.folder / 'report.html'}"
+    lines = [*run.judged.values(), str(run.report())]
     if it.judgement == "slower":
-        raise AssertionError(f"{sentence(run)}\n{report}")
+        raise AssertionError("\n".join(lines))
     if it.judgement == "open":
         rounds = len(run.record.targets[0].rounds) + (it.more_rounds or 0)
         more = f"rounds={rounds} would most likely decide" if it.more_rounds else "choose another limit"
-        raise Undecided(f"{sentence(run)}:\n{more}\n{report}")
+        raise Undecided("\n".join([*run.judged.values(), more, str(run.report())]))
     if it.judgement == "unjudged":
-        raise Undecided(f"{sentence(run)}\n{report}")
+        raise Undecided("\n".join(lines))
     if run.failures:
-        raise AssertionError("\n".join([*run.failures, report]))
+        raise AssertionError("\n".join([*run.failures, str(run.report())]))
 
 
 def judgement(run: Run) -> JudgedTarget:
-    """Return the judgement of a run with a gate."""
-    gate = run.record.gate
-    if gate is None or not gate.judged:
-        raise LoadgenError("the run was not judged", result=run)
-    return gate.judged[0]
-
-
-def sentence(run: Run) -> str:
-    """Return what a gate found, in words."""
-    it, gate = judgement(run), run.record.gate
-    # There is a judgement.
-    assert gate is not None
-    if it.loss_percent is None or it.confidence_percent is None:
-        return f"{it.target} cannot be judged against {gate.base}: {it.why_not}"
-    # A loss of rate is a rate that is lower.
-    sign = -1 if it.of in ("rate", "capacity") else 1
-    loss, *ends = (f"{sign * percent + 0.0:+.1f}" for percent in (it.loss_percent, *it.confidence_percent))
-    told = {
-        "slower": f"{it.target} is slower than {gate.base}",
-        "not_slower": f"{it.target} is not slower than {gate.base}",
-        "open": f"it is not shown whether {it.target} is slower than {gate.base}",
-    }[it.judgement]
-    low, high = ends[::sign]
-    accepted = f"a loss of {gate.limit_percent:g} % is accepted"
-    return f"{told}: {loss} % {FIGURES[it.of]} ({low} to {high} %); {accepted}"
+    """Return the judgement of the only target that a run judged."""
+    # `measure` returns no run without it.
+    assert run.record.gate is not None
+    return run.record.gate.judged[0]
 
 
 def percent_of(limit: str | float) -> float:

@@ -15,7 +15,7 @@ from ._errors import LoadgenError
 from ._estimate import Basis
 from ._figures import Figures, Source, Target, starts
 from ._program import call
-from ._words import DISTURBING, FATAL, SPOILING, concerns_tests, failed, said
+from ._words import DISTURBING, FATAL, SPOILING, concerns_tests, failed, judged, said
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,19 +29,15 @@ if TYPE_CHECKING:
         Verdict,
     )
 
-# Documents that this package reads.
-SCHEMAS = {
-    "loadgen.run/1": "RunRecord",
-    "loadgen.capacity/1": "CapacityRecord",
-    "loadgen.experiment/1": "ExperimentRecord",
-}
-
 
 @dataclass(frozen=True)
 class Report:
     """The page of a result: one file, which loads nothing from elsewhere."""
 
     path: Path
+
+    def __str__(self) -> str:
+        return f"report: {self.path}"
 
     def open(self) -> None:
         """Show the page in the browser."""
@@ -101,8 +97,7 @@ class Run(Result, Figures):
     @functools.cached_property
     def targets(self) -> list[Target]:
         """The targets, in the order in which they were named."""
-        report = f"report: {self.folder / 'report.html'}"
-        return [Target(target, self._basis(target, report)) for target in self.record.targets]
+        return [Target(target, self._basis(target)) for target in self.record.targets]
 
     def target(self, name: str) -> Target:
         """Return the target of this name."""
@@ -122,6 +117,12 @@ class Run(Result, Figures):
         """Thresholds and proofs that failed, in words; none if all held."""
         thresholds = [failed(it) for it in self.record.thresholds if not it.passed]
         return thresholds + [said(verdict) for verdict in self.verdicts if verdict.kind == "proof_failed"]
+
+    @property
+    def judged(self) -> dict[str, str]:
+        """What a gate found of each target, in words; none without `fail_on_regression`."""
+        gate = self.record.gate
+        return {it.target: judged(it, gate) for it in gate.judged} if gate else {}
 
     @property
     def fatal(self) -> list[str]:
@@ -146,15 +147,12 @@ class Run(Result, Figures):
     def _of(self, target: str) -> list[Verdict]:
         return [verdict for verdict in self.verdicts if verdict.target in (None, target)]
 
-    def _basis(self, target: TargetRecord, report: str) -> Basis:
+    def _basis(self, target: TargetRecord) -> Basis:
         def told(kinds: Container[str]) -> str:
             return "\n".join(said(it) for it in self._of(target.name) if it.kind in kinds)
 
-        notes = (*self._notes(target.name), report)
-        return Basis(starts(target), told(SPOILING), told(DISTURBING), notes)
-
-    def _notes(self, target: str) -> list[str]:
-        return [said(verdict) for verdict in self._of(target) if concerns_tests(verdict)]
+        notes = [said(verdict) for verdict in self._of(target.name) if concerns_tests(verdict)]
+        return Basis(starts(target), told(SPOILING), told(DISTURBING), (*notes, str(self.report())))
 
     def __repr__(self) -> str:
         return f"<Run {', '.join(target.name for target in self.targets)} in {self.folder}>"
@@ -194,12 +192,16 @@ def result(folder: Path, document: dict[str, Any]) -> Result:
     from . import documents
     from ._read import decoded
 
-    kinds: dict[str, Any] = {"RunRecord": Run, "CapacityRecord": Capacity, "ExperimentRecord": Experiment}
-    name = SCHEMAS.get(str(document["schema"]))
-    if name is None:
+    kinds: dict[str, tuple[Any, type[Any]]] = {
+        "loadgen.run/1": (Run, documents.RunRecord),
+        "loadgen.capacity/1": (Capacity, documents.CapacityRecord),
+        "loadgen.experiment/1": (Experiment, documents.ExperimentRecord),
+    }
+    if document["schema"] not in kinds:
         raise LoadgenError(
             f"{folder} has a document in the form {document['schema']!r}, and this version of loadgen reads "
-            f"{', '.join(SCHEMAS)}"
+            f"{', '.join(kinds)}"
         )
-    found: Result = kinds[name](folder, decoded(document, getattr(documents, name)))
+    kind, record = kinds[document["schema"]]
+    found: Result = kind(folder, decoded(document, record))
     return found

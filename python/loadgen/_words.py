@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ._program import printable
 
 if TYPE_CHECKING:
-    from .documents import ThresholdRecord, Verdict, VerdictKind
+    from .documents import GateRecord, JudgedTarget, ThresholdRecord, Verdict, VerdictKind
 
 # Verdicts on what made the figures what they are, instead of the server: loadgen, a backend or the network.
 SPOILING: set[VerdictKind] = {
@@ -28,6 +28,14 @@ DISTURBING: set[VerdictKind] = {"disturbed", "stolen", "swapped", "throttled"}
 
 # Verdicts after which nothing about the server holds.
 FATAL: set[VerdictKind] = {"nothing_answered", "target_ended", "went_silent"}
+
+# What a target of a gate may lose.
+FIGURES = {
+    "cpu_time": "CPU time per request",
+    "rate": "rate of expected responses",
+    "latency": "median latency",
+    "capacity": "capacity",
+}
 
 # Metrics of thresholds that are latencies.
 LATENCY = re.compile(r"(^|\.)(p[\d.]+|mean|max)$")
@@ -60,3 +68,20 @@ def said(verdict: Verdict) -> str:
 def concerns_tests(verdict: Verdict) -> bool:
     """Return whether a verdict is more than what the figures say: a percentile with too few samples is unknown."""
     return verdict.kind != "too_few_samples"
+
+
+def judged(it: JudgedTarget, gate: GateRecord) -> str:
+    """Return what a gate found of one target."""
+    if it.loss_percent is None or it.confidence_percent is None:
+        return printable(f"{it.target} cannot be judged against {gate.base}: {it.why_not}")
+    # A loss of rate is a rate that is lower.
+    sign = -1 if it.of in ("rate", "capacity") else 1
+    loss, *ends = (f"{sign * percent + 0.0:+.1f}" for percent in (it.loss_percent, *it.confidence_percent))
+    told = {
+        "slower": f"{it.target} is slower than {gate.base}",
+        "not_slower": f"{it.target} is not slower than {gate.base}",
+        "open": f"it is not shown whether {it.target} is slower than {gate.base}",
+    }[it.judgement]
+    low, high = ends[::sign]
+    accepted = f"a loss of {gate.limit_percent:g} % is accepted"
+    return printable(f"{told}: {loss} % {FIGURES[it.of]} ({low} to {high} %); {accepted}")

@@ -1502,7 +1502,7 @@ class StageResult:
 
 @dataclass(frozen=True, kw_only=True)
 class StepOverRounds:
-    """Figures of one step, or of all steps together, over all whole rounds."""
+    """Figures of one step over all whole rounds."""
 
     failed_percent: ShareOverRounds | None
     """Requests that failed or had no response, of all requests; `null` with fewer than two whole rounds, or without a request."""
@@ -1750,6 +1750,8 @@ class TargetRecord:
     """CPU time per expected response over rounds, by service. A service is missing unless its CPU time is known in all whole rounds, and in at least two."""
     effective_samples: EffectiveSamples
     """Effective sample size, in requests, of each latency percentile of the whole rounds, by percentile, such as `p99`; empty with fewer than five whole rounds, and in documents of earlier versions."""
+    failed_over_rounds_percent: ShareOverRounds | None
+    """Requests that failed or had no response, of all requests, over rounds; `null` with fewer than two whole rounds, without a request, or in earlier versions."""
     flows: list[FlowRecord]
     """Results of iterations in all rounds: of all flows together, and then by flow. Empty if each iteration has one request, and in documents of earlier versions."""
     groups: list[Summary]
@@ -1762,12 +1764,12 @@ class TargetRecord:
     """Latencies over rounds, all steps together."""
     name: str
     """Name of the target, with the number of server workers or users if the run has several: `sanic ×2, 500 users`."""
-    over_rounds: dict[str, StepOverRounds]
-    """Figures over rounds, by step, and of all steps together under `all`; empty in documents of earlier versions."""
     probe: ProbeRecord | None
     """Results of the probe beside the load; `null` without a probe, or in earlier versions."""
     proofs: list[ProofRecord]
     """Proofs of each whole round."""
+    rate_over_rounds_per_s: OverRounds | None
+    """Expected responses per second over rounds, all steps together; `null` with fewer than two whole rounds, if a round has no expected response, or in earlier versions."""
     resources: dict[str, ResourceRecord]
     """CPU and memory used during the hold of all rounds, by service: `target`, each backend, and `generator`."""
     rounds: list[RoundRecord]
@@ -1778,6 +1780,8 @@ class TargetRecord:
     """Results of each stage in all whole rounds; empty for a load without stages, and in documents of earlier versions."""
     steps: list[Summary]
     """Results of the hold in all rounds, by step."""
+    steps_over_rounds: dict[str, StepOverRounds]
+    """Figures over rounds, by step; empty in documents of earlier versions."""
     target: str
     """Name of the target alone."""
     total: Summary

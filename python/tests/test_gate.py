@@ -8,7 +8,7 @@ import pytest
 from loadgen._program import Done
 
 import loadgen
-from loadgen import LoadgenError, Undecided, _gate
+from loadgen import Loadgen, LoadgenError, Undecided, _gate
 
 
 def judged(
@@ -36,7 +36,7 @@ def judged(
     run = object.__new__(loadgen.Run)
     target = SimpleNamespace(name="shop@.", rounds=[SimpleNamespace(held_s=held_s)] * rounds, bottleneck=bottleneck)
     found = [SimpleNamespace(kind=kind, message="it happened", target=None) for kind in verdicts]
-    record = SimpleNamespace(gate=gate, targets=[target], verdicts=found, thresholds=[])
+    record = SimpleNamespace(gate=gate, targets=[target], verdicts=found, thresholds=[], degraded=None)
     run.__dict__.update(folder=Path("runs/x"), record=record)
     return run
 
@@ -168,3 +168,10 @@ def test_the_target_must_be_clear(shop: Path) -> None:
     file.unlink()
     with pytest.raises(LoadgenError, match="loadgen init --targets"):
         _gate.only_target(shop)
+
+
+def test_a_gate_of_a_users_own_run_fails_the_test(tmp_path: Path) -> None:
+    test = Loadgen("x", tmp_path, tmp_path, tmp_path, print, None, "main", {}, [])
+    with pytest.raises(AssertionError, match=r"shop@. is slower than shop@main: -10.0 % rate"):
+        test._judge(judged("slower", 10.0, of="rate"), Done(3, "", ""))
+    test._judge(judged("not_slower"), Done(0, "", ""))

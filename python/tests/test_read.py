@@ -64,7 +64,7 @@ def test_nothing_of_a_document_is_lost(saved: Path) -> None:
     written = json.loads((saved / "run.json").read_text())
     read = decoded(written, documents.RunRecord)
     assert without_missing(as_json(read), written) == written
-    assert isinstance(read.targets[0].over_rounds["a"], documents.StepOverRounds)
+    assert isinstance(read.targets[0].steps_over_rounds["a"], documents.StepOverRounds)
 
 
 def test_a_run_has_the_figures_of_its_targets_and_steps(saved: Path) -> None:
@@ -104,9 +104,9 @@ def test_documents_of_other_versions_are_read(saved: Path) -> None:
     written["colour"] = "blue"
     for target in written["targets"]:
         # Earlier versions did not write these.
-        del target["over_rounds"], target["groups"], target["transport"]
+        del target["steps_over_rounds"], target["rate_over_rounds_per_s"], target["groups"], target["transport"]
     read = decoded(written, documents.RunRecord)
-    assert (read.targets[0].over_rounds, read.targets[0].groups, read.targets[0].transport) == ({}, [], None)
+    assert (read.targets[0].steps_over_rounds, read.targets[0].groups, read.targets[0].transport) == ({}, [], None)
     run = loadgen.Run(saved, read)
     with pytest.raises(loadgen.Undecided):
         _ = run.targets[0].p99 < 1

@@ -53,7 +53,6 @@ pub use fairness::{Compared, confounded, unlike};
 pub use figures::{by_percentile, rates, requests_per_cpu_s, speeds};
 pub use limits_in_force::{Ran, changed_limits, cpus, limits_in_force};
 pub use offered_rate::OfferedRate;
-pub use over_rounds::steps_over_rounds;
 pub use plateau::{Loaded, Plateau};
 pub use precision::Needed;
 pub use probe::probe_ratios;

@@ -1,7 +1,5 @@
 //! Computes the mean of figures over rounds, and its confidence interval.
 
-use std::collections::BTreeMap;
-
 use super::starts::{by_start, starts};
 use super::statistics::{Sample, mean_95, wilson_95};
 use crate::record::{LatencyOverRounds, OverRounds, RoundRecord, ShareOverRounds, StepOverRounds};
@@ -22,8 +20,7 @@ impl LatencyOverRounds {
     /// Returns the mean and the confidence interval of each latency percentile of a summary of the rounds,
     /// over those of these rounds that ran as planned: other rounds do not show how much rounds
     /// differ. With slices, over starts.
-    #[must_use]
-    pub fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
+    fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {
             let us = |round: &RoundRecord| Some(percentile(&summary(round).latency_us)? as f64);
             OverRounds::of(by_start(rounds, us)?.into_values())
@@ -40,7 +37,8 @@ impl LatencyOverRounds {
 impl StepOverRounds {
     /// Returns the figures of a summary of the rounds, over those that ran as planned. With slices, over
     /// starts.
-    fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
+    #[must_use]
+    pub fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
         let rates = by_start(rounds, |round| Some(summary(round).rate_per_s));
         Self {
             rate_per_s: rates.and_then(|rates| OverRounds::of(rates.into_values())),
@@ -48,18 +46,6 @@ impl StepOverRounds {
             failed_percent: failed(rounds, &summary),
         }
     }
-}
-
-/// Returns the figures of each step over these rounds of a target, and of all steps together (`all`).
-#[must_use]
-pub fn steps_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, StepOverRounds> {
-    let Some(first) = rounds.first() else { return BTreeMap::new() };
-    let steps = first.steps.iter().enumerate();
-    let steps = steps.map(|(index, step)| {
-        (step.name.clone(), StepOverRounds::of(rounds, |round| &round.steps[index]))
-    });
-    let all = StepOverRounds::of(rounds, |round| &round.total);
-    steps.chain([(first.total.name.clone(), all)]).collect()
 }
 
 /// Returns the share of failed requests over the rounds that ran as planned, in %. An interval over rounds
@@ -134,15 +120,13 @@ mod tests {
         let mut rounds = rounds([(1_000, None); N]);
         for (round, (errors, requests)) in rounds.iter_mut().zip(counts) {
             (round.total.errors, round.total.requests) = (errors, requests);
-            round.total.name = "all".to_owned();
         }
         rounds
     }
 
     #[test]
     fn a_share_without_failures_has_an_upper_bound() {
-        let over = steps_over_rounds(&failing([(0, 400), (0, 500)]));
-        let failed = over["all"].failed_percent.unwrap();
+        let failed = failed(&failing([(0, 400), (0, 500)]), |round| &round.total).unwrap();
         assert_eq!((failed.share, failed.confidence_95[0]), (0.0, 0.0));
         // z = stats.norm.ppf(0.975); 100 * z * z / (900 + z * z)
         assert!((failed.confidence_95[1] - 0.425_014_7).abs() < 1e-6, "{failed:?}");
@@ -150,7 +134,7 @@ mod tests {
 
     #[test]
     fn failures_that_come_together_widen_the_interval_of_their_share() {
-        let share = |counts| steps_over_rounds(&failing(counts))["all"].failed_percent.unwrap();
+        let share = |counts| failed(&failing(counts), |round| &round.total).unwrap();
         let (even, uneven) =
             (share([(100, 1_000), (100, 1_000)]), share([(0, 1_000), (200, 1_000)]));
         assert_eq!((even.share, uneven.share), (10.0, 10.0));
@@ -161,8 +145,8 @@ mod tests {
     #[test]
     fn a_share_needs_two_rounds_and_a_request() {
         for rounds in [failing([(0, 9)]).to_vec(), failing([(0, 0), (0, 0)]).to_vec()] {
-            assert_eq!(steps_over_rounds(&rounds)["all"].failed_percent, None);
+            assert_eq!(failed(&rounds, |round| &round.total), None);
         }
-        assert!(steps_over_rounds(&[]).is_empty());
+        assert_eq!(StepOverRounds::of(&[], |round| &round.total), StepOverRounds::default());
     }
 }

@@ -26,7 +26,7 @@ pub struct OverRounds {
     pub confidence_95: [f64; 2],
 }
 
-/// Figures of one step, or of all steps together, over all whole rounds.
+/// Figures of one step over all whole rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepOverRounds {
     /// Expected responses per second; `None` with fewer than two whole rounds, or if a round has no

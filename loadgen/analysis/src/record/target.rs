@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::bottleneck::Bottleneck;
 use super::flow::FlowRecord;
 use super::git::GitRecord;
-use super::over_rounds::{LatencyOverRounds, OverRounds, StepOverRounds};
+use super::over_rounds::{LatencyOverRounds, OverRounds, ShareOverRounds, StepOverRounds};
 use super::percentile::Percentile;
 use super::probe::ProbeRecord;
 use super::proof::ProofRecord;
@@ -65,10 +65,17 @@ pub struct TargetRecord {
     pub uncoordinated_us: Option<LatencySummary>,
     /// Latencies over rounds, all steps together.
     pub latency_over_rounds_us: LatencyOverRounds,
-    /// Figures over rounds, by step, and of all steps together under `all`; empty in documents of
-    /// earlier versions.
+    /// Expected responses per second over rounds, all steps together; `None` with fewer than two whole
+    /// rounds, if a round has no expected response, or in earlier versions.
     #[serde(default)]
-    pub over_rounds: BTreeMap<String, StepOverRounds>,
+    pub rate_over_rounds_per_s: Option<OverRounds>,
+    /// Requests that failed or had no response, of all requests, over rounds; `None` with fewer than two
+    /// whole rounds, without a request, or in earlier versions.
+    #[serde(default)]
+    pub failed_over_rounds_percent: Option<ShareOverRounds>,
+    /// Figures over rounds, by step; empty in documents of earlier versions.
+    #[serde(default)]
+    pub steps_over_rounds: BTreeMap<String, StepOverRounds>,
     /// Effective sample size, in requests, of each latency percentile of the whole rounds, by
     /// percentile, such as `p99`; empty with fewer than five whole rounds, and in documents of
     /// earlier versions.

@@ -30,7 +30,7 @@ pub(super) fn is_static(entry: &Entry, url: &Url) -> bool {
     {
         return true;
     }
-    // A page, or the response to a fetch, is no static file, whatever its name.
+    // A page, or the response to a fetch, is no static file, under any name.
     let is_page_or_data =
         !entry.resource_type.is_empty() || essence.contains("html") || essence.contains("json");
     !is_page_or_data && static_files::is_static(url.path())

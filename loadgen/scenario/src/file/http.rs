@@ -51,7 +51,7 @@ keys! {
     const COOKIES: Defaulted<Boolean> = key("cookies", Boolean).or("false");
     /// `http://` or `https://` proxy of host and port, without placeholders, such as `"http://10.0.0.1:3128"`
     const PROXY: Key<Custom> = key("proxy", matching("URL", r"^\s*[Hh][Tt][Tt][Pp][Ss]?:"))
-        .otherwise("no proxy, whatever the environment names");
+        .otherwise("no proxy, also where the environment names one");
     const CONNECTION: Defaulted<Custom> = connection::KEY;
     /// whether a request that the server [never
     /// processed](../explanation/counting.md#requests-that-are-sent-again) is sent again

@@ -13,7 +13,7 @@ use super::round::{Conditions, round_record};
 use super::stages::stages;
 use super::worker::workers;
 use crate::analysis::steps::{Tally, counters, together};
-use crate::analysis::{effective_samples, probe_ratios, starts, steps_over_rounds, thresholds};
+use crate::analysis::{effective_samples, probe_ratios, starts, thresholds};
 use crate::engine::Results;
 use crate::experiment::contender::Contender;
 use crate::experiment::job::Job;
@@ -21,7 +21,7 @@ use crate::experiment::measured::MeasuredRound;
 use crate::experiment::sent::transport;
 use crate::measure::{Counts, Latencies, LatencySummary, Phase, Series};
 use crate::record::{
-    Bottleneck, LatencyOverRounds, ProbeRecord, RoundRecord, ServerRecord, TargetRecord,
+    Bottleneck, ProbeRecord, RoundRecord, ServerRecord, StepOverRounds, TargetRecord,
     ThresholdRecord,
 };
 use crate::scenario::{Model, Step, Until};
@@ -53,12 +53,17 @@ pub fn pool(
     let thresholds = thresholds::judge(&contender.name, scenario, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.iter().map(|round| round_record(scenario, round, conditions)).collect();
+    let over_rounds = StepOverRounds::of(&rounds_recorded, |round| &round.total);
+    let of_steps = (0..steps.len())
+        .map(|index| StepOverRounds::of(&rounds_recorded, |round| &round.steps[index]));
     let whole: Vec<&MeasuredRound> = rounds.iter().copied().filter(|round| round.whole).collect();
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
     let record = TargetRecord {
-        latency_over_rounds_us: LatencyOverRounds::of(&rounds_recorded, |round| &round.total),
-        over_rounds: steps_over_rounds(&rounds_recorded),
+        rate_over_rounds_per_s: over_rounds.rate_per_s,
+        latency_over_rounds_us: over_rounds.latency_us,
+        failed_over_rounds_percent: over_rounds.failed_percent,
+        steps_over_rounds: by_name(steps, of_steps),
         effective_samples: effective_samples(&answered_by_start(rounds, &rounds_recorded)),
         transport: url.map(|url| transport(&job.scenario, url)),
         url: url.cloned().unwrap_or_default(),
