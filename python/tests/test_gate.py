@@ -105,9 +105,8 @@ def test_options_that_a_gate_chooses_are_refused(calls: list[dict[str, Any]], op
 
 
 def test_a_loss_of_nothing_has_no_sign_of_a_loss() -> None:
-    assert ": +0.0 % rate of expected responses (-1.0 to +1.0 %)" in _gate.sentence(
-        judged("not_slower", 0.0, of="rate")
-    )
+    (told,) = judged("not_slower", 0.0, of="rate").judged.values()
+    assert ": +0.0 % rate of expected responses (-1.0 to +1.0 %)" in told
 
 
 def test_what_no_number_of_rounds_decides_is_not_measured_again(calls: list[dict[str, Any]]) -> None:
