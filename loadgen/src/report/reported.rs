@@ -2,6 +2,7 @@
 
 use super::document::Document;
 use super::html;
+use super::words::failures;
 use crate::record::{CapacityRecord, ExperimentRecord, RunRecord};
 
 /// A record with a report.
@@ -11,6 +12,9 @@ pub trait Reported {
 
     /// Returns the report, as an HTML page.
     fn page(&self) -> String;
+
+    /// Returns why the command fails although it measured, such as a threshold: a sentence for each reason.
+    fn failures(&self) -> Vec<String>;
 }
 
 impl Reported for RunRecord {
@@ -20,6 +24,10 @@ impl Reported for RunRecord {
 
     fn page(&self) -> String {
         html::run(self)
+    }
+
+    fn failures(&self) -> Vec<String> {
+        failures::of_run(self)
     }
 }
 
@@ -31,6 +39,10 @@ impl Reported for CapacityRecord {
     fn page(&self) -> String {
         html::capacity(self)
     }
+
+    fn failures(&self) -> Vec<String> {
+        failures::of_search(self)
+    }
 }
 
 impl Reported for ExperimentRecord {
@@ -40,5 +52,9 @@ impl Reported for ExperimentRecord {
 
     fn page(&self) -> String {
         html::experiment(self)
+    }
+
+    fn failures(&self) -> Vec<String> {
+        failures::of_experiment(self)
     }
 }

@@ -27,7 +27,7 @@ use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
 use crate::record::{GitRecord, SavedAs};
-use crate::report::{Progress, Reported, is_in_front, is_live, leave_terminal};
+use crate::report::{Format, Progress, Reported, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
 /// Number of users in one process from which huge memory pages are used. Huge pages save less than
@@ -160,6 +160,10 @@ async fn execute<E: Experiment<Record: Reported>>(
     let saved_in = saved.is_ok().then(|| folder.path());
     let text = record.document().render(output.format, saved_in);
     let shown = stdout.print(&text).map_err(unprinted);
+    // Documents for programs show no person why the command fails.
+    if output.format != Format::Table {
+        record.failures().iter().for_each(say);
+    }
     let failed = E::failure(measured).map(|failure| say_failure(&failure));
     let exit = E::exit(&record, failed);
     saved.and(shown)?;

@@ -14,6 +14,7 @@ pub(super) mod degraded;
 pub(super) mod duet;
 pub(super) mod efficiency;
 pub(super) mod experiment;
+pub(super) mod failures;
 pub(super) mod first_byte;
 pub(super) mod flows;
 pub(super) mod gate;

@@ -42,7 +42,7 @@ query = { q = "tea" }
 
 [thresholds]
 error_rate = "< 1%"
-"list.p50" = "< 2s"
+"list.p50" = "< 30s"
 "#;
 
 /// Thresholds.
@@ -50,18 +50,27 @@ error_rate = "< 1%"
 fn thresholds_pass_and_fail() {
     let Some(folder) = Folder::with_express() else { return };
     let server = folder.serve(&["node", "server.js"], &[]);
-    let run = |name| {
+    let run = |name, format| {
         let junit = format!("--junit={name}.xml");
-        folder.loadgen(&["--scenario", name, "--url", &server.url, &junit])
+        folder.loadgen(&["--scenario", name, "--url", &server.url, &junit, "--format", format])
     };
     folder.write("good.toml", THRESHOLDS);
-    folder.write("bad.toml", &THRESHOLDS.replace("< 2s", "< 1us"));
-    let passed = run("good.toml");
+    folder.write("bad.toml", &THRESHOLDS.replace("< 30s", "< 1us"));
+    let passed = run("good.toml", "table");
     assert_eq!(passed.code, Some(0), "{}", passed.said());
-    let failed = run("bad.toml");
+    let failed = run("bad.toml", "table");
     assert_eq!(failed.code, Some(3), "{}", failed.said());
     let said = format!("{}{}", failed.stdout, failed.stderr);
     assert!(said.contains("list.p50 < 1us") && said.contains("measured"), "{said}");
+    // A document for programs leaves the reason for people to standard error.
+    assert!(!failed.stderr.contains("1us"), "{}", failed.stderr);
+    let for_programs = run("bad.toml", "json");
+    assert_eq!(for_programs.code, Some(3), "{}", for_programs.said());
+    let said = &for_programs.stderr;
+    assert!(
+        said.contains("threshold failed: ") && said.contains("list.p50 < 1us (measured"),
+        "{said}"
+    );
     assert!(fs::read_to_string(folder.path("good.toml.xml")).unwrap().contains("failures=\"0\""));
     assert!(fs::read_to_string(folder.path("bad.toml.xml")).unwrap().contains("failures=\"1\""));
 }
