@@ -176,6 +176,7 @@ mod tests {
             name: name.to_owned(),
             target: name.to_owned(),
             server_workers,
+            needs_cpus: 0,
             replicas: None,
             limits: Limits::default(),
             scenario: parse(scenario, "test.toml", "[[step]]\nname = \"hello\"\nget = \"/\"\n")
@@ -258,6 +259,7 @@ mod tests {
             name: "direct".to_owned(),
             description: None,
             rounds: 5,
+            quick_one_start: false,
             quick_rounds: 5,
             capacity: None,
             quick_capacity: None,
@@ -265,7 +267,8 @@ mod tests {
             arms: arms.collect(),
         };
         let mean = || Metric::Time(Timing::Latency, Statistic::Mean);
-        let claim = |statement| Claim { says: None, group: 0, metric: mean(), statement };
+        let claim =
+            |statement| Claim { says: None, group: 0, needs_cpus: 0, metric: mean(), statement };
         assert_eq!(confounded(&claim(Statement::Order(vec![0, 1])), &group), None);
         assert_eq!(confounded(&claim(Statement::Order(vec![0, 2])), &group), None);
         let twice = Statement::Equal { arms: [1, 2], within: 0.1 };

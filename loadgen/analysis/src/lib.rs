@@ -44,7 +44,7 @@ pub use capacity::{
     Criteria, Search, SearchRange, TrialResult, Tried, Uncertain, compare_capacities, curve, judge,
     knee, uncertain, wide_percent,
 };
-pub use compare::{ByPercentile, ByRound, Cell, compare, compare_in_stages};
+pub use compare::{ByPercentile, ByRound, Cell, compare, compare_in_one_start, compare_in_stages};
 pub use curves::{Counted, curves, curves_of_run, grows_with_the_target};
 pub use differences::{commits, differences, same_commits};
 pub use duet::compare_duets;

@@ -1,16 +1,18 @@
 //! Computes the mean of figures over rounds, and its confidence interval.
 
 use super::starts::{by_start, starts};
-use super::statistics::{Sample, mean_95, wilson_95};
+use super::statistics::{OVER_STARTS, Sample, mean_95, wilson_95};
 use crate::record::{LatencyOverRounds, OverRounds, RoundRecord, ShareOverRounds, StepOverRounds};
 use loadgen_measure::{LatencySummary, Summary};
 
 impl OverRounds {
     /// Returns the geometric mean of the figures of several rounds, with its 95 % confidence
-    /// interval; `None` for fewer than two figures, or if a figure is 0.
+    /// interval; `None` for fewer than two figures, or if a figure is 0. `one_start` tells whether the rounds
+    /// share one start of the server.
     #[must_use]
-    pub fn of(figures: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub fn of(figures: impl IntoIterator<Item = f64>, one_start: bool) -> Option<Self> {
         let sample = Sample::of_figures(figures)?;
+        let sample = if one_start { sample.within_one_start(OVER_STARTS) } else { sample };
         let confidence_95 = sample.geometric_95()?;
         Some(Self { mean: sample.geometric_mean(), confidence_95 })
     }
@@ -20,10 +22,14 @@ impl LatencyOverRounds {
     /// Returns the mean and the confidence interval of each latency percentile of a summary of the rounds,
     /// over those of these rounds that ran as planned: other rounds do not show how much rounds
     /// differ. With slices, over starts.
-    fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
+    fn of(
+        rounds: &[RoundRecord],
+        one_start: bool,
+        summary: impl Fn(&RoundRecord) -> &Summary,
+    ) -> Self {
         let over = |percentile: fn(&LatencySummary) -> Option<u64>| {
             let us = |round: &RoundRecord| Some(percentile(&summary(round).latency_us)? as f64);
-            OverRounds::of(by_start(rounds, us)?.into_values())
+            OverRounds::of(by_start(rounds, us)?.into_values(), one_start)
         };
         Self {
             p50: over(|round| round.p50),
@@ -36,13 +42,17 @@ impl LatencyOverRounds {
 
 impl StepOverRounds {
     /// Returns the figures of a summary of the rounds, over those that ran as planned. With slices, over
-    /// starts.
+    /// starts. `one_start` tells whether the rounds share one start of the server.
     #[must_use]
-    pub fn of(rounds: &[RoundRecord], summary: impl Fn(&RoundRecord) -> &Summary) -> Self {
+    pub fn of(
+        rounds: &[RoundRecord],
+        one_start: bool,
+        summary: impl Fn(&RoundRecord) -> &Summary,
+    ) -> Self {
         let rates = by_start(rounds, |round| Some(summary(round).rate_per_s));
         Self {
-            rate_per_s: rates.and_then(|rates| OverRounds::of(rates.into_values())),
-            latency_us: LatencyOverRounds::of(rounds, &summary),
+            rate_per_s: rates.and_then(|rates| OverRounds::of(rates.into_values(), one_start)),
+            latency_us: LatencyOverRounds::of(rounds, one_start, &summary),
             failed_percent: failed(rounds, &summary),
         }
     }
@@ -94,7 +104,7 @@ mod tests {
         let mut rounds =
             rounds([(1_000, Some(9_000)), (1_020, None), (1_040, Some(9_100)), (5_000, None)]);
         rounds[3].whole = false;
-        let over = LatencyOverRounds::of(&rounds, |round| &round.total);
+        let over = LatencyOverRounds::of(&rounds, false, |round| &round.total);
         // x = np.log([1000, 1020, 1040]); h = stats.t.ppf(0.975, 2) * x.std(ddof=1) / 3 ** 0.5
         // np.exp([x.mean(), x.mean() - h, x.mean() + h])
         let p50 = over.p50.unwrap();
@@ -111,8 +121,14 @@ mod tests {
     #[test]
     fn one_round_or_none_gives_no_interval() {
         let one = rounds([(1_000, None)]);
-        assert_eq!(LatencyOverRounds::of(&one, |round| &round.total), LatencyOverRounds::default());
-        assert_eq!(LatencyOverRounds::of(&[], |round| &round.total), LatencyOverRounds::default());
+        assert_eq!(
+            LatencyOverRounds::of(&one, false, |round| &round.total),
+            LatencyOverRounds::default()
+        );
+        assert_eq!(
+            LatencyOverRounds::of(&[], false, |round| &round.total),
+            LatencyOverRounds::default()
+        );
     }
 
     /// Returns rounds with these numbers of failed requests and of all requests.
@@ -147,6 +163,6 @@ mod tests {
         for rounds in [failing([(0, 9)]).to_vec(), failing([(0, 0), (0, 0)]).to_vec()] {
             assert_eq!(failed(&rounds, |round| &round.total), None);
         }
-        assert_eq!(StepOverRounds::of(&[], |round| &round.total), StepOverRounds::default());
+        assert_eq!(StepOverRounds::of(&[], false, |round| &round.total), StepOverRounds::default());
     }
 }

@@ -12,12 +12,14 @@ use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};
 use crate::experiment::experiments::find;
 use crate::experiment::job::{Job, Method, random_seed};
-use crate::experiment::published::Published;
+use crate::experiment::published::{Bearable, Published};
 use crate::experiment::search::Terms;
+use crate::experiment::slicing::Slicing;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::Exit;
 use crate::failure::Failure;
-use crate::lab::{Home, Manifest, Runtime};
+use crate::lab::{Home, Layout, Manifest, Runtime};
+use crate::record::FEWEST_ROUNDS;
 use crate::scenario::experiment::{Arm, ExperimentFile, Group};
 use crate::scenario::{OverrideError, Scenario};
 
@@ -63,19 +65,36 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         quick: args.quick,
     };
     let left_out = left_out(&file, &targets, settings.runtime);
+    let bearable = Bearable {
+        target_cpus: match &targets {
+            Targets::Lab { .. } => u32::try_from(Layout::here(1).target.len()).ok(),
+            Targets::Running(_) => None,
+        },
+    };
     let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
     let mut searches = BTreeMap::new();
-    for group in &file.groups {
+    for (index, group) in file.groups.iter().enumerate() {
         let first = jobs.len();
-        let arms = group.arms.iter().filter(|arm| !left_out.contains_key(&arm.target));
+        let without_use = bearable.arms_without_use(&file, index);
+        let is_used = |arm: usize| without_use.iter().all(|(unused, _)| *unused != arm);
+        let arms = group.arms.iter().enumerate().filter(|(arm, _)| is_used(*arm));
+        let arms = arms.map(|(_, arm)| arm).filter(|arm| !left_out.contains_key(&arm.target));
         let mut parts = parts(arms, &settings);
         let search = group.capacity(settings.quick);
         if let (Some(search), Some(part)) = (search, parts.first_mut()) {
             let terms = Terms::of(&mut part.scenario, search, None);
             searches.insert(first, terms.map_err(|e| bad_search(group, &e))?);
         }
-        for part in parts {
-            jobs.push(job(&file, group, part, &targets, &settings)?);
+        let method = |part: &Part<'_>| match settings.quick && group.quick_one_start {
+            true => Method::OneStart(Slicing::new(FEWEST_ROUNDS, part.warmup).warmup),
+            false => Method::Rounds,
+        };
+        for (number, part) in (0..).zip(parts) {
+            let method = method(&part);
+            let job = job(&file, group, part, &targets, &settings)?;
+            // Jobs that share the data of one start must not send the same: see `Job::plan`.
+            let apart = if method.is_one_start() { number << 40 } else { 0_u64 };
+            jobs.push(Job { method, seed: job.seed.wrapping_add(apart), ..job });
         }
         groups.push(first..jobs.len());
     }
@@ -83,7 +102,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         let message = format!("this machine can run no target of the experiment: {name}: {why}");
         return Err(Failure::message(Exit::Target, "no_target", message, "install the program"));
     }
-    Ok(Published { file, quick: args.quick, jobs, groups, searches, left_out })
+    Ok(Published { file, quick: args.quick, jobs, groups, searches, left_out, bearable })
 }
 
 /// Everything that arms can load.

@@ -62,6 +62,9 @@ pub enum Method {
     /// In turn, several times in each start, in which all are up (`--slices`). The scenario's duration is
     /// that of a slice, and `Job::rounds` counts the starts.
     Slices(Slicing),
+    /// In turn in each round, in one start in which all are up: the quick form of an experiment. Holds the
+    /// warm-up of each round but the first, which has the whole warm-up.
+    OneStart(Duration),
 }
 
 impl Method {
@@ -69,8 +72,37 @@ impl Method {
     pub fn slicing(self) -> Option<Slicing> {
         match self {
             Self::Slices(slicing) => Some(slicing),
-            Self::Rounds | Self::Duets => None,
+            Self::Rounds | Self::Duets | Self::OneStart(_) => None,
         }
+    }
+
+    /// Returns whether the round, or slice, of this number is the first one of a start.
+    pub fn starts_with(self, number: u32) -> bool {
+        match self {
+            Self::Rounds | Self::Duets => true,
+            Self::Slices(slicing) => slicing.place(number).number == 1,
+            Self::OneStart(_) => number <= 1,
+        }
+    }
+
+    /// Returns the warm-up of the round, or slice, of this number. `whole` is that of a start.
+    pub fn warmup_of(self, number: u32, whole: Duration) -> Duration {
+        match self {
+            Self::Rounds | Self::Duets => whole,
+            Self::Slices(slicing) => slicing.warmup_of(number, whole),
+            Self::OneStart(later) => {
+                if number <= 1 {
+                    whole
+                } else {
+                    later
+                }
+            }
+        }
+    }
+
+    /// Returns whether all rounds of a contender share one start.
+    pub fn is_one_start(self) -> bool {
+        matches!(self, Self::OneStart(_))
     }
 
     /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
@@ -87,7 +119,7 @@ impl Job {
     pub fn passes(&self) -> u32 {
         let contenders = u32::try_from(self.contenders.len()).unwrap_or(u32::MAX);
         match self.method {
-            Method::Rounds => contenders,
+            Method::Rounds | Method::OneStart(_) => contenders,
             Method::Duets => contenders.saturating_sub(1),
             Method::Slices(slicing) => contenders.saturating_mul(slicing.slices),
         }
@@ -151,10 +183,7 @@ impl Job {
         Plan {
             scenario,
             base_url,
-            warmup: self
-                .method
-                .slicing()
-                .map_or(self.warmup, |it| it.warmup_of(round, self.warmup)),
+            warmup: self.method.warmup_of(round, self.warmup),
             seed: self
                 .seed
                 .wrapping_add(u64::from(round))

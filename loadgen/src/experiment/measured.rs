@@ -97,6 +97,8 @@ pub struct Measured {
     /// Number of the last round of each stage, the stage in progress included, if the number of rounds is
     /// decided during the run; empty for a fixed number.
     pub stages: Vec<u32>,
+    /// Number of rounds over each contender if the experiment decides on it; `None` for that of the job.
+    pub rounds_planned: Option<u32>,
     /// Time that the rounds took, with starts and stops; zero for a fixed number of rounds.
     pub took: Duration,
     /// Number of workers that shared the load; 0 if this process generated the load.

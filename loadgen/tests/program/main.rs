@@ -47,6 +47,7 @@ mod precision;
 mod probe;
 mod promises;
 mod proofs;
+mod quick_form;
 mod real_servers;
 mod refs;
 mod renewed;

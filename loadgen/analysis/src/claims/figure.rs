@@ -6,8 +6,8 @@ use loadgen_measure::LatencySummary;
 use loadgen_scenario::{Metric, Statistic, Timing, Used};
 
 /// Returns the figure of each whole round (a round that ran as planned), in the metric's unit. Empty
-/// if a whole round lacks the figure, as a round without an expected response lacks a latency. Each
-/// round is a start of its own: experiments have no slices.
+/// if a whole round lacks the figure, as a round without an expected response lacks a latency. Experiments
+/// have no slices.
 #[must_use]
 pub fn figures(rounds: &[RoundRecord], metric: &Metric) -> ByRound {
     let whole = rounds.iter().filter(|round| round.whole);

@@ -8,11 +8,13 @@
 
 mod figure;
 
+use std::f64::consts::SQRT_2;
+
 use figure::is_memory;
 pub use figure::{figures, is_better_higher, unit};
 
 use super::compare::ByRound;
-use super::statistics::{LEVEL, Sample, mean_95, rounds_to_exclude};
+use super::statistics::{LEVEL, OVER_STARTS, Sample, rounds_to_exclude};
 use crate::record::{
     Bottleneck, ClaimRecord, EvidenceRecord, FEWEST_ROUNDS, Finding, TargetRecord,
 };
@@ -20,33 +22,74 @@ use loadgen_measure::BALANCER;
 use loadgen_scenario::experiment::{Claim, Group, Statement};
 use loadgen_scenario::{Metric, Operator};
 
-/// Judges the claim about `group` by the targets that were measured for it. A target has the name of
-/// its arm.
+/// Level at which a claim counts as clear before all rounds are measured. Looks at a thousandth leave nearly
+/// the whole level to the last one, without a correction (Haybittle, "Repeated Assessment of Results in Clinical
+/// Trials of Cancer Treatment", 1971; Peto et al., "Design and Analysis of Randomized Clinical Trials Requiring
+/// Prolonged Observation of Each Patient", 1976).
+const CLEAR: f64 = 0.001;
+
+/// Targets that were measured for the claims about a group.
+#[derive(Debug, Clone, Copy)]
+pub struct Arms<'a> {
+    /// The group, as its file describes it.
+    pub group: &'a Group,
+    /// The targets. A target has the name of its arm.
+    pub targets: &'a [&'a TargetRecord],
+    /// Whether all rounds of a target share one start.
+    pub one_start: bool,
+}
+
+/// Judges the claim about the arms' group.
 #[must_use]
-pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> ClaimRecord {
-    let judging = Judging { metric: &claim.metric, targets, group };
-    let (result, published) = match &claim.statement {
-        Statement::Order(arms) => (judging.order(arms), None),
-        Statement::Ratio { arms, between, published } => {
-            (judging.ratio(*arms, *between), *published)
-        }
-        Statement::Equal { arms, within } => {
-            (judging.ratio(*arms, [1.0 / (1.0 + within), 1.0 + within]), None)
-        }
-        Statement::Condition { arm, operator, bound, .. } => {
-            (judging.value(*arm, *operator, *bound), None)
-        }
-    };
-    let ClaimResult { finding, evidence, why, more_rounds } = result;
+pub fn judge_claim(claim: &Claim, arms: Arms<'_>) -> ClaimRecord {
+    let result = judge(claim, arms, LEVEL);
+    ClaimRecord {
+        says: claim.sentence(arms.group),
+        group: arms.group.name.clone(),
+        metric: claim.metric.to_string(),
+        finding: result.finding,
+        evidence: result.evidence,
+        published: claim.statement.published(),
+        why: result.why,
+        more_rounds: result.more_rounds.filter(|_| !arms.one_start),
+    }
+}
+
+/// Returns the record of a claim that is not judged here, for this reason.
+#[must_use]
+pub fn not_judged(claim: &Claim, group: &Group, why: String) -> ClaimRecord {
     ClaimRecord {
         says: claim.sentence(group),
         group: group.name.clone(),
         metric: claim.metric.to_string(),
-        finding,
-        evidence,
-        published,
-        why,
-        more_rounds,
+        finding: Finding::CouldNotBeShown,
+        evidence: Vec::new(),
+        published: claim.statement.published(),
+        why: Some(why),
+        more_rounds: None,
+    }
+}
+
+/// Returns whether further rounds may settle the claim: it is not clear so far, and each of its arms has
+/// figures that count.
+#[must_use]
+pub fn is_open(claim: &Claim, arms: Arms<'_>) -> bool {
+    let result = judge(claim, arms, CLEAR);
+    let has_figures = result.evidence.iter().all(|one| one.figure.is_some());
+    result.finding == Finding::CouldNotBeShown && has_figures && !result.evidence.is_empty()
+}
+
+/// Judges the claim at this significance level.
+fn judge(claim: &Claim, arms: Arms<'_>, level: f64) -> ClaimResult {
+    let Arms { group, targets, one_start } = arms;
+    let judging = Judging { metric: &claim.metric, targets, group, one_start, level };
+    match &claim.statement {
+        Statement::Order(arms) => judging.order(arms),
+        Statement::Ratio { arms, between, .. } => judging.ratio(*arms, *between),
+        Statement::Equal { arms, within } => {
+            judging.ratio(*arms, [1.0 / (1.0 + within), 1.0 + within])
+        }
+        Statement::Condition { arm, operator, bound, .. } => judging.value(*arm, *operator, *bound),
     }
 }
 
@@ -71,6 +114,8 @@ struct Judging<'a> {
     metric: &'a Metric,
     targets: &'a [&'a TargetRecord],
     group: &'a Group,
+    one_start: bool,
+    level: f64,
 }
 
 impl<'a> Judging<'a> {
@@ -114,7 +159,7 @@ impl<'a> Judging<'a> {
             Err((evidence, why)) => return ClaimResult::not_shown(evidence, why),
         };
         let bounds = between.map(f64::ln);
-        let (finding, more_rounds) = ratio.inside(bounds);
+        let (finding, more_rounds) = ratio.inside(bounds, self.level);
         let why =
             ratio.why_open(finding, "the confidence interval reaches into and out of the range");
         ClaimResult { finding, evidence: vec![ratio.evidence], why, more_rounds }
@@ -144,8 +189,8 @@ impl<'a> Judging<'a> {
             let sample = Sample { mean: sign * ratio.sample.mean, ..ratio.sample };
             let is_enough = sample.rounds >= FEWEST_ROUNDS;
             let p = sample.p_value().filter(|_| is_enough).unwrap_or(1.0);
-            let held = p < LEVEL && sample.mean > 0.0;
-            one_reversed |= p < LEVEL / number && sample.mean < 0.0;
+            let held = p < self.level && sample.mean > 0.0;
+            one_reversed |= p < self.level / number && sample.mean < 0.0;
             if !held {
                 all_held = false;
                 let more = rounds_to_exclude(&ratio.sample, 0.0, LEVEL).filter(|_| is_enough);
@@ -182,14 +227,17 @@ impl<'a> Judging<'a> {
         let values: Vec<f64> = figures.values().copied().collect();
         let rounds = u32::try_from(values.len()).unwrap_or(u32::MAX);
         let mean = values.iter().sum::<f64>() / values.len() as f64;
-        let interval = mean_95(&values).filter(|_| rounds >= FEWEST_ROUNDS);
+        // A sample does not care whether its numbers are logarithms.
+        let sample = Sample::of(&values).filter(|_| rounds >= FEWEST_ROUNDS);
+        let sample = sample.map(|sample| self.with_starts(sample, OVER_STARTS * mean));
+        let interval = |level| sample.and_then(|sample| sample.confidence(level));
         let evidence = EvidenceRecord {
             arms: vec![name],
             figure: Some(mean),
-            confidence_95: interval,
+            confidence_95: interval(LEVEL),
             rounds,
         };
-        let Some(ends) = interval else {
+        let Some(ends) = interval(self.level) else {
             return ClaimResult::not_shown(vec![evidence], too_few(rounds));
         };
         let (finding, why) = match ends.map(|end| operator.holds(end, bound)) {
@@ -201,6 +249,11 @@ impl<'a> Judging<'a> {
             }
         };
         ClaimResult { finding, evidence: vec![evidence], why, more_rounds: None }
+    }
+
+    /// Returns the sample with the error that another start would have brought, if the rounds share one start.
+    fn with_starts(&self, sample: Sample, deviation: f64) -> Sample {
+        if self.one_start { sample.within_one_start(deviation) } else { sample }
     }
 
     /// Returns the ratio of two arms' figures over the rounds that both have, or the reason why
@@ -221,6 +274,7 @@ impl<'a> Judging<'a> {
             };
             return Err((vec![none], why.to_owned()));
         };
+        let sample = self.with_starts(sample, OVER_STARTS * SQRT_2);
         let confidence_95 = sample.geometric_95().filter(|_| rounds >= FEWEST_ROUNDS);
         let figure = Some(sample.geometric_mean());
         Ok(Ratio { sample, evidence: EvidenceRecord { figure, confidence_95, ..none } })
@@ -235,9 +289,9 @@ struct Ratio {
 
 impl Ratio {
     /// Returns whether the logarithm of the ratio is between two bounds, and the number of further
-    /// rounds that would settle an open finding.
-    fn inside(&self, [low, high]: [f64; 2]) -> (Finding, Option<u32>) {
-        let enough = self.evidence.confidence_95.and_then(|_| self.sample.confidence_95());
+    /// rounds that would settle an open finding, at this significance level.
+    fn inside(&self, [low, high]: [f64; 2], level: f64) -> (Finding, Option<u32>) {
+        let enough = self.evidence.confidence_95.and_then(|_| self.sample.confidence(level));
         let Some([from, to]) = enough else { return (Finding::CouldNotBeShown, None) };
         if low <= from && to <= high {
             (Finding::Held, None)

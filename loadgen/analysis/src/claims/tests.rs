@@ -1,5 +1,6 @@
 use super::*;
 use crate::record::RoundRecord;
+use crate::statistics::simulations::{Machine, REAL};
 use loadgen_measure::{LatencySummary, Summary};
 use loadgen_scenario::experiment::Arm;
 use loadgen_scenario::{Limits, Operator, Statistic, Timing, WARMUP, parse};
@@ -12,6 +13,7 @@ fn group(names: &[&str]) -> Group {
         target: (*name).to_owned(),
         server_workers: 1,
         replicas: None,
+        needs_cpus: 0,
         limits: Limits::default(),
         scenario: scenario.clone(),
         quick: None,
@@ -23,6 +25,7 @@ fn group(names: &[&str]) -> Group {
         description: None,
         rounds: 5,
         quick_rounds: 5,
+        quick_one_start: false,
         capacity: None,
         quick_capacity: None,
         backend_alone: None,
@@ -45,15 +48,19 @@ fn target(name: &str, means: &[f64]) -> TargetRecord {
     TargetRecord { name: name.to_owned(), rounds, ..TargetRecord::default() }
 }
 
-fn judged(statement: Statement, targets: &[TargetRecord]) -> ClaimRecord {
+fn claim(statement: Statement) -> Claim {
+    let metric = Metric::Time(Timing::Latency, Statistic::Mean);
+    Claim { says: None, group: 0, needs_cpus: 0, metric, statement }
+}
+
+/// Returns what `of` finds about these targets, as arms of one start or of one for each round.
+fn about<T>(targets: &[TargetRecord], one_start: bool, of: impl FnOnce(Arms<'_>) -> T) -> T {
     let group = group(&targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>());
-    let claim = Claim {
-        says: None,
-        group: 0,
-        metric: Metric::Time(Timing::Latency, Statistic::Mean),
-        statement,
-    };
-    judge_claim(&claim, &group, &targets.iter().collect::<Vec<_>>())
+    of(Arms { group: &group, targets: &targets.iter().collect::<Vec<_>>(), one_start })
+}
+
+fn judged(statement: Statement, targets: &[TargetRecord]) -> ClaimRecord {
+    about(targets, false, |arms| judge_claim(&claim(statement), arms))
 }
 
 const FAST: [f64; 5] = [100.0, 101.0, 99.0, 100.5, 99.5];
@@ -142,4 +149,64 @@ fn too_few_rounds_and_other_limits_show_nothing() {
     let cut = target("a", &[]);
     let claim = judged(Statement::Order(vec![0, 1]), &[cut, target("b", &SLOW)]);
     assert_eq!(claim.finding, Finding::CouldNotBeShown);
+}
+
+#[test]
+fn one_start_widens_an_interval_by_what_another_start_would_bring() {
+    let of = |one_start, other: &[f64]| {
+        let statement = Statement::Equal { arms: [0, 1], within: 0.1 };
+        let targets = [target("a", &FAST), target("b", other)];
+        about(&targets, one_start, |arms| judge_claim(&claim(statement), arms))
+    };
+    let width = |claim: &ClaimRecord| {
+        let [low, high] = claim.evidence[0].confidence_95.unwrap();
+        (high / low).ln() / 2.0
+    };
+    let (many, one) = (of(false, &FAST), of(true, &FAST));
+    assert!(width(&many) < 1e-9, "the same figures in each round: {many:?}");
+    // z = stats.norm.ppf(0.975); z * 2 ** 0.5 * 0.02
+    assert!((width(&one) - 0.055_436).abs() < 1e-5, "{one:?}");
+    assert_eq!((one.finding, one.more_rounds), (Finding::Held, None));
+    let five = FAST.map(|mean| mean * 1.05);
+    assert_eq!(of(false, &five).finding, Finding::Held);
+    assert_eq!(of(true, &five).finding, Finding::CouldNotBeShown);
+}
+
+#[test]
+fn a_claim_is_open_until_it_is_clear() {
+    let order = |targets: &[TargetRecord]| {
+        about(targets, true, |arms| is_open(&claim(Statement::Order(vec![0, 1])), arms))
+    };
+    assert!(!order(&[target("a", &FAST), target("b", &SLOW)]), "twice the latency");
+    // Shown at 5 %, but not at a thousandth.
+    let close = [112.0, 108.0, 111.0, 109.0, 110.0];
+    let targets = [target("a", &FAST), target("b", &close)];
+    let shown = about(&targets, true, |arms| {
+        judge_claim(&claim(Statement::Order(vec![0, 1])), arms).finding
+    });
+    assert_eq!((shown, order(&targets)), (Finding::Held, true));
+    // More rounds settle nothing about an arm that was not measured.
+    assert!(!order(&[target("a", &FAST), target("b", &[])]));
+}
+
+/// A claim about equal arms is looked at after 5, 8, 12 and 16 rounds, and the rounds end once it is clear.
+#[test]
+fn looking_for_clear_claims_keeps_the_level() {
+    let mut machine = Machine::new(1, REAL);
+    let runs = 1_000;
+    let found = (0..runs).filter(|_| {
+        let all = machine.rounds(2, 16);
+        let means = |of: usize, n: usize| -> Vec<f64> {
+            all[..n].iter().map(|round| 100.0 * round[of].exp()).collect()
+        };
+        let targets = |n| [target("a", &means(0, n)), target("b", &means(1, n))];
+        let order = || claim(Statement::Order(vec![0, 1]));
+        let end = [5, 8, 12, 16]
+            .into_iter()
+            .find(|&n| n == 16 || !about(&targets(n), false, |arms| is_open(&order(), arms)));
+        let finding = judged(order().statement, &targets(end.unwrap())).finding;
+        finding != Finding::CouldNotBeShown
+    });
+    let share = found.count() as f64 / f64::from(runs);
+    assert!(share <= 0.065, "{share}");
 }

@@ -1,6 +1,6 @@
 //! Corrects a comparison for the number of its pairs.
 
-use crate::record::{Comparison, LatencyPair, Pair, Percentile};
+use crate::record::{Comparison, LatencyPair, Pair, Percentile, Test};
 use crate::statistics::{Family, LEVEL, Sample, holm, levels, rounds_needed};
 
 /// Share of the significance level (0 to 1) for comparisons by latency percentiles. The other
@@ -33,7 +33,9 @@ impl Comparison {
             for (pair, p_holm) in pairs.zip(adjusted.into_iter().flatten()) {
                 pair.p_holm = Some(p_holm);
                 pair.shown = p_holm < LEVEL;
-                let needed = pair.sample().and_then(|sample| rounds_needed(&sample, level));
+                // More rounds of the same start do not show what another start would bring.
+                let sample = pair.sample().filter(|_| self.test != Test::OneStart);
+                let needed = sample.and_then(|sample| rounds_needed(&sample, level));
                 pair.more_rounds_for_5_percent = needed.map(|n| n.saturating_sub(pair.rounds));
             }
         }

@@ -8,13 +8,14 @@ mod matrix;
 mod simulations;
 
 use std::collections::BTreeMap;
+use std::f64::consts::SQRT_2;
 
 pub use latencies::ByPercentile;
 pub use matrix::Cell;
 
 use crate::record::FEWEST_ROUNDS;
 use crate::record::{Comparison, Lack, LoadRecord, Pair, Placing, RankedBy, Test};
-use crate::statistics::Sample;
+use crate::statistics::{OVER_STARTS, Sample};
 
 /// One figure, such as a rate, for each start, by the number of the start. Without slices, each round is
 /// a start.
@@ -37,6 +38,12 @@ pub fn compare_in_stages(rates: &[(String, ByRound)], stages: &[u32]) -> Compari
     compare_with(Test::Paired, rates, stages)
 }
 
+/// Like [`compare`], for rounds that share one start of each server.
+#[must_use]
+pub fn compare_in_one_start(rates: &[(String, ByRound)]) -> Comparison {
+    compare_with(Test::OneStart, rates, &[])
+}
+
 /// Like [`compare`], but with a given statistical test.
 #[must_use]
 pub(super) fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison {
@@ -44,8 +51,10 @@ pub(super) fn compare_by(test: Test, rates: &[(String, ByRound)]) -> Comparison 
 }
 
 fn compare_with(test: Test, rates: &[(String, ByRound)], stages: &[u32]) -> Comparison {
-    let mut ranked: Vec<(Placing, &ByRound)> =
-        rates.iter().map(|(target, rounds)| (placing(target, rounds, stages), rounds)).collect();
+    let mut ranked: Vec<(Placing, &ByRound)> = rates
+        .iter()
+        .map(|(target, rounds)| (test.placing(target, rounds, stages), rounds))
+        .collect();
     ranked.sort_by(|(a, _), (b, _)| b.rate_per_s.total_cmp(&a.rate_per_s));
     let none = ranked.iter().filter(|(_, rounds)| rounds.is_empty());
     let unranked: Vec<String> = none.map(|(placing, _)| placing.target.clone()).collect();
@@ -174,17 +183,6 @@ impl Comparison {
     }
 }
 
-fn placing(target: &str, rounds: &ByRound, stages: &[u32]) -> Placing {
-    let sample = staged(rounds, stages);
-    let mean = rounds.values().sum::<f64>() / rounds.len().max(1) as f64;
-    Placing {
-        target: target.to_owned(),
-        rate_per_s: sample.map_or(mean, |sample| sample.geometric_mean()),
-        confidence_95_per_s: sample.and_then(|sample| sample.geometric_95()),
-        relative_to_best: 0.0,
-    }
-}
-
 /// Returns the sample of the logarithms of these figures, by round, of a measurement in stages.
 fn staged(figures: &ByRound, stages: &[u32]) -> Option<Sample> {
     let logarithms: Vec<f64> = figures.values().map(|figure| figure.ln()).collect();
@@ -193,6 +191,26 @@ fn staged(figures: &ByRound, stages: &[u32]) -> Option<Sample> {
 }
 
 impl Test {
+    /// Returns the place of a target with these rates by round, whose order is not yet known.
+    fn placing(self, target: &str, rounds: &ByRound, stages: &[u32]) -> Placing {
+        let sample = self.error_of(staged(rounds, stages), OVER_STARTS);
+        let mean = rounds.values().sum::<f64>() / rounds.len().max(1) as f64;
+        Placing {
+            target: target.to_owned(),
+            rate_per_s: sample.map_or(mean, |sample| sample.geometric_mean()),
+            confidence_95_per_s: sample.and_then(|sample| sample.geometric_95()),
+            relative_to_best: 0.0,
+        }
+    }
+
+    /// Returns a sample with the error of this test. `over_starts` is the standard deviation over starts.
+    fn error_of(self, sample: Option<Sample>, over_starts: f64) -> Option<Sample> {
+        match self {
+            Self::OneStart => sample.map(|sample| sample.within_one_start(over_starts)),
+            Self::Paired | Self::Welch => sample,
+        }
+    }
+
     /// Compares all pairs of these targets, which are sorted best first. The p-values are not yet
     /// corrected.
     fn pairs(self, ranked: &[(&str, &ByRound)], stages: &[u32]) -> Vec<Pair> {
@@ -242,11 +260,12 @@ impl Test {
         stages: &[u32],
     ) -> (usize, Option<Sample>) {
         match self {
-            Self::Paired => {
+            Self::Paired | Self::OneStart => {
                 let both = figures.iter();
                 let both = both.filter_map(|(round, one)| Some((*round, one / others.get(round)?)));
                 let ratios: ByRound = both.collect();
-                (ratios.len(), staged(&ratios, stages))
+                // Each of the two servers was started once.
+                (ratios.len(), self.error_of(staged(&ratios, stages), OVER_STARTS * SQRT_2))
             }
             Self::Welch => {
                 let of = |rounds: &ByRound| Sample::of_figures(rounds.values().copied());

@@ -114,6 +114,9 @@ pub enum Test {
     /// out.
     #[default]
     Paired,
+    /// Like `Paired`, for rounds in one start of the servers: the error includes what another start would
+    /// have brought.
+    OneStart,
     /// By Welch, for rounds that have nothing in common.
     Welch,
 }

@@ -49,12 +49,16 @@ pub struct LoadRecord {
     pub probe_per_s: Option<f64>,
     /// Rounds for each target; with slices, starts.
     pub rounds: u32,
+    /// Whether all rounds of a target had one start, in which all targets were up and were loaded in turn:
+    /// the quick form of an experiment; false in earlier versions.
+    #[serde(default)]
+    pub one_start: bool,
     /// Slices of each start; each slice is an entry of the target's `rounds`. `None` without
     /// slices, or in earlier versions.
     #[serde(default)]
     pub slices: Option<u32>,
-    /// Duration of the warm-up of each slice but the first of a start, which has `warmup_s`; `None`
-    /// without slices, and in earlier versions.
+    /// Duration of the warm-up of each slice, or round, but the first of a start, which has `warmup_s`; `None`
+    /// if each round has a start of its own, and in earlier versions.
     #[serde(default)]
     pub slice_warmup_s: Option<f64>,
     /// Worker processes; 0 if loadgen's own process made the load.

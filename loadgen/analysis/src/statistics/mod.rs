@@ -25,3 +25,7 @@ pub use share::wilson_95;
 /// Significance level: the accepted probability of claiming a difference that does not exist, 5 %.
 /// Confidence intervals exclude the same share.
 pub const LEVEL: f64 = 0.05;
+
+/// Standard deviation over starts of the natural logarithm of a server's figure, such as its rate, where only
+/// one start is measured: docs/explanation/comparisons.md has the measurements behind it.
+pub const OVER_STARTS: f64 = 0.02;

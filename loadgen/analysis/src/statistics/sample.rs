@@ -5,6 +5,9 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 
 use super::LEVEL;
 
+/// Greatest number of degrees of freedom of a sample with a component of known size.
+const MOST_FREEDOM: f64 = 1e6;
+
 /// Number, mean and standard deviation of the natural logarithms of a figure over rounds, or of a
 /// ratio of two figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +71,27 @@ impl Sample {
             deviation: (variance * f64::from(rounds)).sqrt(),
             // The quotient is not a number without any noise, or for a single round.
             freedom: if freedom.is_nan() { self.freedom.min(other.freedom) } else { freedom },
+        }
+    }
+
+    /// Returns the sample of rounds that share one start of their servers, with an error that includes what
+    /// another start would have brought: a component of known size beside the one that the rounds show
+    /// (JCGM 100:2008, "Guide to the expression of uncertainty in measurement", types A and B in 4.3, and
+    /// the degrees of freedom of their sum in G.4). `deviation` is the standard deviation over starts, in
+    /// the unit of the sample. A single round remains as it is.
+    #[must_use]
+    pub fn within_one_start(self, deviation: f64) -> Self {
+        if self.rounds < 2 {
+            return self;
+        }
+        let (within, over_starts) = (self.error().powi(2), deviation.powi(2));
+        let all = within + over_starts;
+        let freedom = self.freedom * (all / within).powi(2);
+        Self {
+            deviation: (all * f64::from(self.rounds)).sqrt(),
+            // Not a number without any noise. More than this hardly differs from a normal distribution.
+            freedom: if freedom < MOST_FREEDOM { freedom } else { MOST_FREEDOM },
+            ..self
         }
     }
 

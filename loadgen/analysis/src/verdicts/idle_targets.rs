@@ -1,4 +1,4 @@
-//! Checks that the targets that were up without load, in slices, did not disturb the target under load.
+//! Checks that the targets that were up without load, in slices or in one start, did not disturb the target under load.
 
 use super::verdict;
 use crate::record::{TargetRecord, Verdict, VerdictKind};
@@ -20,7 +20,7 @@ pub(super) fn idle_targets_busy(target: &TargetRecord) -> Option<Verdict> {
             "the targets without load used {percent:.1} % of a CPU while this one was loaded"
         );
         let advice = "work in the background of one target is in the figures of the others: stop it, or \
-                      measure without --slices, where each target is up alone";
+                      measure each target up alone: without --slices, or in the full form of an experiment";
         verdict(target, VerdictKind::IdleTargetsBusy, message, advice)
     })
 }

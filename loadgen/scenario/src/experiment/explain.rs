@@ -37,7 +37,8 @@ pub fn explain(experiment: &ExperimentFile) -> String {
                 writeln!(out, "    published   {} on {machine}: {number}{best}", published.metric);
         }
         for claim in experiment.claims.iter().filter(|claim| claim.group == index) {
-            let _ = writeln!(out, "    claim       {}", claim.sentence(group));
+            let needs = explain_needs(claim.needs_cpus);
+            let _ = writeln!(out, "    claim       {}{needs}", claim.sentence(group));
         }
     }
     out
@@ -54,6 +55,9 @@ fn explain_group(group: &Group) -> String {
         same if same == group.rounds => writeln!(out),
         quick => writeln!(out, " (quick: {})", group.counted(quick)),
     };
+    if group.quick_one_start {
+        out += "    one start   quick: all arms are up at the same time, and are loaded in turn\n";
+    }
     if let Some(backend) = group.backend_alone {
         let _ = writeln!(out, "    alone       {backend} is measured alone first");
     }
@@ -65,8 +69,8 @@ fn explain_group(group: &Group) -> String {
     for load in loads(group) {
         let _ = writeln!(out, "    load        {load}");
     }
-    for Arm { name, target, server_workers, replicas, limits, scenario, warmup, .. } in &group.arms
-    {
+    for arm in &group.arms {
+        let Arm { name, target, server_workers, replicas, limits, scenario, warmup, .. } = arm;
         let workers = match server_workers {
             1 => String::new(),
             n => format!(" ×{n}"),
@@ -83,12 +87,21 @@ fn explain_group(group: &Group) -> String {
         let warmup = (*warmup != WARMUP).then(|| format!(", warm-up of {}", duration(*warmup)));
         let _ = writeln!(
             out,
-            "    arm         {name}: {target}{workers}{replicas}, {}{limits}{}",
+            "    arm         {name}: {target}{workers}{replicas}, {}{limits}{}{}",
             scenario.name,
-            warmup.unwrap_or_default()
+            warmup.unwrap_or_default(),
+            explain_needs(arm.needs_cpus)
         );
     }
     out
+}
+
+/// Returns the CPUs that an arm or a claim needs, in words; empty for any number.
+fn explain_needs(cpus: u32) -> String {
+    match cpus {
+        0 => String::new(),
+        n => format!(", needs {} for the targets", counted(n.into(), "CPU")),
+    }
 }
 
 /// Returns the different loads of a group's arms, in words, each with its quick form; empty for a

@@ -23,6 +23,9 @@ use super::threshold::Operator;
 /// Largest number of replicas of a target: of an arm, in `targets.toml`, and on the command line.
 pub const MOST_REPLICAS: u32 = 64;
 
+/// Time for the quick form of an experiment whose file does not say another.
+pub const QUICK_TIME: Duration = Duration::from_secs(180);
+
 /// Arms, published figures and claims of an experiment file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ExperimentFile {
@@ -36,6 +39,8 @@ pub struct ExperimentFile {
     pub source: Option<Source>,
     /// Limits of each backend's container. The backends serve all groups.
     pub backend_limits: Limits,
+    /// Longest time for which the quick form measures, unless its fewest rounds take longer.
+    pub quick_time: Duration,
     /// Groups of arms, in the order of the file. Not empty.
     pub groups: Vec<Group>,
     /// Published figures, in the order of the file.
@@ -68,6 +73,8 @@ pub struct Group {
     pub rounds: u32,
     /// Number of rounds over each arm in the quick form; at least 1.
     pub quick_rounds: u32,
+    /// Whether the quick form has one start for all rounds, in which all arms are up and are loaded in turn.
+    pub quick_one_start: bool,
     /// Search for the highest rate that each arm carries, instead of rounds under the arms' loads;
     /// `None` for rounds. All arms of a search have one scenario.
     pub capacity: Option<CapacitySettings>,
@@ -115,6 +122,8 @@ pub struct Arm {
     /// Number of replicas of the target behind a load balancer; `None` for the target itself,
     /// without a balancer.
     pub replicas: Option<u32>,
+    /// CPUs that the arm needs for figures that can be compared with the published ones; 0 for any number.
+    pub needs_cpus: u32,
     /// Limits of the target's container.
     pub limits: Limits,
     /// Scenario, with the load of the full form.
@@ -149,6 +158,8 @@ pub struct Claim {
     pub says: Option<String>,
     /// Index of the group.
     pub group: usize,
+    /// CPUs that the claim needs besides what its arms need; 0 for any number.
+    pub needs_cpus: u32,
     /// Metric that the claim is about.
     pub metric: Metric,
     /// Statement about the metric.
@@ -188,6 +199,27 @@ pub enum Statement {
         /// Condition as written in the file, such as `> 10%`.
         text: String,
     },
+}
+
+impl Statement {
+    /// Returns the indices of the arms.
+    #[must_use]
+    pub fn arms(&self) -> &[usize] {
+        match self {
+            Self::Order(arms) => arms,
+            Self::Ratio { arms, .. } | Self::Equal { arms, .. } => arms,
+            Self::Condition { arm, .. } => std::slice::from_ref(arm),
+        }
+    }
+
+    /// Returns the published ratio, if any.
+    #[must_use]
+    pub fn published(&self) -> Option<f64> {
+        match self {
+            Self::Ratio { published, .. } => *published,
+            Self::Order(_) | Self::Equal { .. } | Self::Condition { .. } => None,
+        }
+    }
 }
 
 /// Names that an experiment file can use.
@@ -242,7 +274,8 @@ impl Group {
             arm.quick.as_ref().is_some_and(|load| *load != arm.scenario.load)
                 || arm.quick_warmup != arm.warmup
         };
-        self.quick_rounds != self.rounds
+        self.quick_one_start
+            || self.quick_rounds != self.rounds
             || self.quick_capacity != self.capacity
             || self.arms.iter().any(differs)
     }

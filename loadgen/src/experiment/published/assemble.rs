@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Published;
-use crate::analysis::claims::{figures, is_better_higher, judge_claim, unit};
+use crate::analysis::claims::{Arms, figures, is_better_higher, judge_claim, not_judged, unit};
 use crate::analysis::{
     ByRound, Compared, Counted, Ran, changed_limits, cpus, curves, grows_with_the_target,
     limits_in_force, unlike,
@@ -76,7 +76,15 @@ impl Published {
             command: command_line(),
             groups: groups.collect(),
             claims: claims
-                .map(|claim| judge_claim(claim, &file.groups[claim.group], &targets(claim.group)))
+                .map(|claim| {
+                    let group = &file.groups[claim.group];
+                    let targets = targets(claim.group);
+                    let one_start = of_group(claim.group).any(|run| run.load.one_start);
+                    match self.bearable.why_not(claim, group) {
+                        Some(why) => not_judged(claim, group, why),
+                        None => judge_claim(claim, Arms { group, targets: &targets, one_start }),
+                    }
+                })
                 .collect(),
             interrupted,
         }
@@ -152,6 +160,9 @@ impl Published {
         let other = (rounds != of.rounds)
             .then(|| format!("{} instead of {}", of.counted(rounds), of.rounds));
         let mut all: Vec<String> = other.into_iter().collect();
+        if self.jobs[self.groups[group].clone()].iter().any(|job| job.method.is_one_start()) {
+            all.push("one start of all arms instead of one for each round".to_owned());
+        }
         if let (Some(search), Some(full)) = (of.capacity(self.quick), of.capacity)
             && search != full
         {
@@ -185,6 +196,12 @@ impl Published {
         }
         all.extend(changed_limits(of, self.file.backend_limits, ran));
         all
+    }
+
+    /// Returns why an arm of a group is not measured although its target could be.
+    fn without_use(&self, group: usize, arm: usize) -> Option<String> {
+        let all = self.bearable.arms_without_use(&self.file, group);
+        all.into_iter().find_map(|(of, why)| (of == arm).then_some(why))
     }
 
     /// Returns the record of an arm, with its published and measured figures.
@@ -221,7 +238,7 @@ impl Published {
             scenario: scenario.name.clone(),
             load: search.map_or_else(|| describe_load(load), |search| search.to_string()),
             published: published.collect(),
-            left_out: self.left_out.get(target).cloned(),
+            left_out: self.left_out.get(target).cloned().or_else(|| self.without_use(group, arm)),
         }
     }
 }

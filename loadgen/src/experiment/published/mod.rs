@@ -2,6 +2,8 @@
 
 mod assemble;
 mod autosave;
+mod bearable;
+mod quick;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,6 +11,8 @@ use std::time::Duration;
 
 use self::assemble::Recorded;
 use self::autosave::Autosave;
+pub use self::bearable::Bearable;
+use self::quick::{Budget, fewest};
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
@@ -44,6 +48,9 @@ pub struct Published {
     /// Targets that this machine cannot run, each with the reason. The jobs lack the arms of these
     /// targets.
     pub left_out: BTreeMap<String, String>,
+    /// What the machine has, as far as claims need it. The jobs lack the arms that only claims without a finding
+    /// here are about.
+    pub bearable: Bearable,
 }
 
 /// Results of all groups.
@@ -79,11 +86,18 @@ impl Experiment for Published {
         };
         let all = of_rounds().map(rounds).sum();
         let length = |job: &Job| {
+            if job.method.is_one_start() {
+                return Some(fewest(job));
+            }
             let length = job.plan(0, String::new(), 1).length()?;
             Some((length + OVERHEAD) * rounds(job))
         };
         let total: Option<Duration> = of_rounds().map(length).sum();
         (all, total.map(|total| total / all.max(1)))
+    }
+
+    fn announcement(&self) -> Option<String> {
+        self.bearable.announcement(&self.file)
     }
 
     fn observers<'a>(
@@ -97,7 +111,7 @@ impl Experiment for Published {
     async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Groups {
         let runs = self.jobs.iter().map(|_| Measured::default()).collect();
         let mut measured = Groups { runs, searched: BTreeMap::new() };
-        self.rounds(session, &mut measured.runs).await;
+        self.rounds(session, site, &mut measured.runs).await;
         let mut quests: Vec<(usize, CapacitySearch<'_>)> = self.quests().collect();
         let failed = measured.runs.iter().any(|job| job.failure.is_some());
         while !failed && !session.is_interrupted() && !quests.is_empty() {
@@ -166,10 +180,12 @@ impl Experiment for Published {
 
 impl Published {
     /// Measures the rounds of all groups, or as many as an interrupt or an error allows.
-    async fn rounds(&self, session: &mut Session<'_>, measured: &mut [Measured]) {
-        let groups = self.groups.iter().zip(&self.file.groups);
-        let of_rounds = groups.filter(|(jobs, file)| !jobs.is_empty() && file.capacity.is_none());
-        for (group, file) in of_rounds {
+    async fn rounds(&self, session: &mut Session<'_>, site: &Site<'_>, measured: &mut [Measured]) {
+        let budget = Budget::new(self.file.quick_time);
+        let groups = self.groups.iter().zip(&self.file.groups).enumerate();
+        let of_rounds =
+            groups.filter(|(_, (jobs, file))| !jobs.is_empty() && file.capacity.is_none());
+        for (index, (group, file)) in of_rounds {
             let of = &mut measured[group.clone()];
             if let Some(backend) = file.backend_alone {
                 let seconds = if self.quick { ALONE_QUICK_S } else { ALONE_S };
@@ -182,7 +198,10 @@ impl Published {
                     }
                 }
             }
-            session.measure(group.clone(), of).await;
+            match self.jobs[group.start].method.is_one_start() {
+                true => self.in_one_start(index, &budget, session, site, of).await,
+                false => session.measure(group.clone(), of).await,
+            }
             if session.is_interrupted() || of.iter().any(|job| job.failure.is_some()) {
                 return;
             }

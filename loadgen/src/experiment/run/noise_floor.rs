@@ -21,7 +21,7 @@ pub fn known(job: &Job) -> Option<NoiseFloor> {
 fn place(job: &Job) -> String {
     let machine = cache::machine();
     match (&job.runtime, job.method) {
-        (Runtime::Process, Method::Rounds) => machine,
+        (Runtime::Process, Method::Rounds | Method::OneStart(_)) => machine,
         (Runtime::Process, Method::Duets) => format!("{machine} duet"),
         (Runtime::Process, Method::Slices(_)) => format!("{machine} slices"),
         (Runtime::Podman { .. }, _) => format!("{machine} podman"),

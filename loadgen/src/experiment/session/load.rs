@@ -66,7 +66,7 @@ impl Session<'_> {
         running: Option<&mut Target>,
     ) -> Failure {
         let one_request = self.job().one_request;
-        let mut services = Services::of(running, &mut self.idle, self.lab.as_mut());
+        let mut services = Services::of(running, &mut self.standing.targets, self.lab.as_mut());
         match services.ended() {
             Some(ended) => Failure::from(ended),
             None if one_request => Failure::new(Exit::Target, without_file(error)),
@@ -75,19 +75,17 @@ impl Session<'_> {
     }
 
     /// Returns the memory of each service before the first load of a target, in bytes, by name. Empty
-    /// before later loads: a search loads a target again and again, and so do slices.
+    /// before later loads: a search loads a target again and again, and so do slices and rounds of one start.
     async fn idle_memory(
         &mut self,
         begun: Begun<'_>,
         before: Option<&Measured>,
         running: Option<&mut Target>,
     ) -> BTreeMap<String, u64> {
-        let slicing = self.job().method.slicing();
-        let is_later_slice = slicing.is_some_and(|it| it.place(begun.number).number > 1);
-        if before.is_none() || is_later_slice {
+        if before.is_none() || !self.job().method.starts_with(begun.number) {
             return BTreeMap::new();
         }
-        let services = Services::of(running, &mut self.idle, self.lab.as_mut());
+        let services = Services::of(running, &mut self.standing.targets, self.lab.as_mut());
         idle_memory(&services.watched(&self.generator, self.probe.as_ref())).await
     }
 
@@ -142,7 +140,8 @@ impl Session<'_> {
             round_control.changes = control.open(name, plan);
         }
         let refusals = self.lab.is_none().then(Refusals::default);
-        let mut services = Services::of(running.as_deref_mut(), &mut self.idle, self.lab.as_mut());
+        let mut services =
+            Services::of(running.as_deref_mut(), &mut self.standing.targets, self.lab.as_mut());
         let watch = Watch::new(services.watched(&self.generator, self.probe.as_ref()), plan)
             .telling(self.observers.cpu_teller())
             .within(surroundings);

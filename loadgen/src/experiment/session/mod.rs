@@ -1,5 +1,5 @@
 //! Measures rounds over targets, with only one target running at a time unless a job asks for another
-//! order: see `duet.rs` and `slices.rs`.
+//! order: see `duet.rs`, `slices.rs` and `standing.rs`.
 
 mod backend_alone;
 mod calibration;
@@ -13,6 +13,7 @@ mod relay;
 mod round_steps;
 mod service_monitor;
 mod slices;
+mod standing;
 mod stopped;
 mod worker_losses;
 mod workers;
@@ -28,6 +29,7 @@ use tokio_util::sync::CancellationToken;
 use self::calibration::{calibration, can_be_told};
 use self::generator::Generator;
 use self::probe::Probe;
+use self::standing::{Standing, Turn as Contender};
 pub use self::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Plan, Results, TrialAnswer};
@@ -36,7 +38,7 @@ use crate::experiment::job::{Job, Method};
 use crate::experiment::measured::{Measured, MeasuredRound};
 use crate::experiment::observe::{Begun, Event, Observers, SoFar};
 use crate::failure::Failure;
-use crate::lab::{Lab, Layout, Target, Turn};
+use crate::lab::{Lab, Layout, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
 use crate::text::with_code;
@@ -56,9 +58,8 @@ pub struct Session<'a> {
     /// Index of the job in progress.
     current: usize,
     lab: Option<Lab>,
-    /// Targets that are up without load, by contender; `None` for the target under load. Empty without
-    /// slices.
-    idle: Vec<Option<Target>>,
+    /// Targets that are up without load.
+    standing: Standing,
     generator: Generator,
     /// Process that measures beside the load, if the jobs have one, from the start of the services on.
     probe: Option<Probe>,
@@ -91,7 +92,7 @@ impl<'a> Session<'a> {
             jobs,
             current: 0,
             lab,
-            idle: Vec::new(),
+            standing: Standing::default(),
             generator: Generator::Process,
             probe: None,
             observers,
@@ -137,6 +138,14 @@ impl<'a> Session<'a> {
         }
         // A round that was interrupted before the hold has no results.
         measured.iter_mut().for_each(|job| job.rounds.retain(|round| !round.held.is_zero()));
+    }
+
+    /// Ends the one start that the rounds of a job with [`Method::OneStart`] share. `measured` receives
+    /// the error of a target that did not stop in good order, if any.
+    pub async fn end_start(&mut self, measured: &mut Measured) {
+        if let Err(Stopped::Failed(failure)) = self.stop_all().await {
+            measured.failure.get_or_insert(failure);
+        }
     }
 
     /// Makes the job of this index the job in progress.
@@ -203,19 +212,21 @@ impl<'a> Session<'a> {
         for of in measured.iter_mut() {
             (of.workers, of.backends) = (workers, backends.clone());
         }
-        let turns: Vec<(usize, usize)> = jobs
+        let turns: Vec<Contender> = jobs
             .clone()
             .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
             .collect();
         let Job { seed, method, .. } = *self.job();
         if *rounds.start() == 1 {
             self.try_proofs(&self.jobs[jobs.clone()]).await?;
-            if self.lab.is_some() && turns.len() > 1 {
-                self.preflight(&turns).await?;
+            match method {
+                Method::OneStart(_) => self.start_all(&turns, 1).await?,
+                _ if self.lab.is_some() && turns.len() > 1 => self.preflight(&turns).await?,
+                _ => {}
             }
         }
         match method {
-            Method::Rounds => {}
+            Method::Rounds | Method::OneStart(_) => {}
             Method::Duets => return self.duets(rounds, &mut measured[0]).await,
             Method::Slices(slicing) => {
                 return self.slices(rounds, slicing, &mut measured[0]).await;
@@ -226,7 +237,10 @@ impl<'a> Session<'a> {
                 let (job, contender) = turns[turn];
                 self.current = job;
                 let measured = &mut measured[job - jobs.start];
-                let result = self.round(contender, number, measured).await;
+                let result = match method {
+                    Method::OneStart(_) => self.load_standing(contender, number, measured).await,
+                    _ => self.round(contender, number, measured).await,
+                };
                 measured.calibration = self.calibration();
                 result?;
                 if self.is_over(job, measured)? {

@@ -22,6 +22,10 @@ const NO_PROOFS_IN_DUETS: &str =
 const NO_PROOFS_IN_SLICES: &str =
     "proofs are skipped: with --slices, all targets write to the same backends in turn";
 
+/// Message to the user if the scenario has proofs but the arms of an experiment's quick form share a start.
+const NO_PROOFS_IN_ONE_START: &str =
+    "proofs are skipped: in the quick form, all arms of a group write to the same backends in turn";
+
 /// Message to the user if the scenario has proofs and steps that might delete what the proofs count.
 const NO_FINALLY: &str = "steps with when = \"finally\" are not sent: they might delete what the proofs count, and \
                           loadgen empties the backends before each round itself";
@@ -114,6 +118,9 @@ impl Session<'_> {
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
             _ if self.job().method.slicing().is_some() => {
                 self.observers.tell(Event::Note(NO_PROOFS_IN_SLICES));
+            }
+            _ if matches!(self.job().method, Method::OneStart(_)) => {
+                self.observers.tell(Event::Note(NO_PROOFS_IN_ONE_START));
             }
             Some(lab) => {
                 if with_proofs().any(|job| !job.scenario.finally.is_empty()) {

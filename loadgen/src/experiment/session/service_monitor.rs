@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
 use super::probe::Probe;
+use super::standing::Turn;
 use crate::engine::Plan;
 use crate::lab::{
     CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
@@ -24,7 +25,7 @@ const TICK: Duration = Duration::from_millis(250);
 pub(super) struct Services<'a> {
     /// Target under load, and its partner in a duet.
     pub targets: Vec<&'a mut Target>,
-    /// Targets that are up without load, in slices.
+    /// Targets that are up without load.
     pub idle: Vec<&'a mut Target>,
     /// Lab that runs the backends.
     pub lab: Option<&'a mut Lab>,
@@ -34,11 +35,11 @@ impl<'a> Services<'a> {
     /// Returns the services of a round over one target.
     pub(super) fn of(
         running: Option<&'a mut Target>,
-        idle: &'a mut [Option<Target>],
+        idle: &'a mut BTreeMap<Turn, Target>,
         lab: Option<&'a mut Lab>,
     ) -> Self {
         let targets = running.into_iter().collect();
-        Self { targets, idle: idle.iter_mut().flatten().collect(), lab }
+        Self { targets, idle: idle.values_mut().collect(), lab }
     }
 
     /// Returns the processes to watch: all services, this process, the workers on this machine, and the

@@ -1,6 +1,8 @@
 //! Compares the targets of a run.
 
-use crate::analysis::{Cell, by_percentile, compare_in_stages, rates, requests_per_cpu_s, speeds};
+use crate::analysis::{
+    Cell, by_percentile, compare_in_one_start, compare_in_stages, rates, requests_per_cpu_s, speeds,
+};
 use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
 use crate::record::{Bottleneck, Comparison, LoadRecord, RoundRecord, TargetRecord};
@@ -28,7 +30,11 @@ pub(super) fn of(
     if is_alone || !targets.iter().any(has_whole) {
         return None;
     }
-    let compared = compare_in_stages(&each(&ranked, rates), stages);
+    let by_rate = each(&ranked, rates);
+    let compared = match load.one_start {
+        false => compare_in_stages(&by_rate, stages),
+        true => compare_in_one_start(&by_rate),
+    };
     let mut comparison = match job.scenario.load.model {
         Model::Closed => compared,
         Model::Open(_) => compared

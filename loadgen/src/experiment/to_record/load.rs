@@ -19,6 +19,10 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         Model::Open(open) => Some(open),
     };
     let slicing = job.method.slicing();
+    let later = match job.method {
+        Method::OneStart(warmup) => Some(warmup),
+        _ => slicing.map(|slicing| slicing.warmup),
+    };
     LoadRecord {
         model: if open.is_some() { "open" } else { "closed" }.to_owned(),
         users: load.users,
@@ -37,9 +41,10 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         targets: job.names(),
         duet: job.method == Method::Duets,
         probe_per_s: job.probe,
-        rounds: measured.stages.last().copied().unwrap_or(job.rounds),
+        rounds: measured.rounds_planned.or(measured.stages.last().copied()).unwrap_or(job.rounds),
+        one_start: job.method.is_one_start(),
         slices: slicing.map(|slicing| slicing.slices),
-        slice_warmup_s: slicing.map(|slicing| slicing.warmup.as_secs_f64()),
+        slice_warmup_s: later.map(|warmup| warmup.as_secs_f64()),
         workers: measured.workers,
     }
 }

@@ -53,9 +53,10 @@ pub fn pool(
     let thresholds = thresholds::judge(&contender.name, scenario, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.iter().map(|round| round_record(scenario, round, conditions)).collect();
-    let over_rounds = StepOverRounds::of(&rounds_recorded, |round| &round.total);
+    let one_start = job.method.is_one_start();
+    let over_rounds = StepOverRounds::of(&rounds_recorded, one_start, |round| &round.total);
     let of_steps = (0..steps.len())
-        .map(|index| StepOverRounds::of(&rounds_recorded, |round| &round.steps[index]));
+        .map(|index| StepOverRounds::of(&rounds_recorded, one_start, |round| &round.steps[index]));
     let whole: Vec<&MeasuredRound> = rounds.iter().copied().filter(|round| round.whole).collect();
     let url = rounds.last().map(|round| &round.url);
     let changed = rounds.iter().any(|round| !round.results.changes.is_empty());
@@ -87,7 +88,7 @@ pub fn pool(
             &Answered::of(rounds.iter().copied()),
         ),
         bottleneck: Bottleneck::of_most(&rounds_recorded),
-        cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded),
+        cpu_us_per_request_over_rounds: cpu_over_rounds(&rounds_recorded, one_start),
         rounds: rounds_recorded,
         workers: workers(rounds),
         name: contender.name.clone(),

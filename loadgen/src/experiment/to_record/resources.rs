@@ -118,10 +118,13 @@ pub(super) fn resources<'a>(
 
 /// Summarizes each service's CPU time per request over whole rounds; with slices, over starts. Services
 /// for which a whole round has no such value are left out.
-pub(super) fn cpu_over_rounds(rounds: &[RoundRecord]) -> BTreeMap<String, OverRounds> {
+pub(super) fn cpu_over_rounds(
+    rounds: &[RoundRecord],
+    one_start: bool,
+) -> BTreeMap<String, OverRounds> {
     let over = |name: &String| {
         let of = |round: &RoundRecord| round.resources.get(name)?.cpu_us_per_request;
-        Some((name.clone(), OverRounds::of(by_start(rounds, of)?.into_values())?))
+        Some((name.clone(), OverRounds::of(by_start(rounds, of)?.into_values(), one_start)?))
     };
     let first = rounds.iter().find(|round| round.whole);
     first.into_iter().flat_map(|first| first.resources.keys()).filter_map(over).collect()

@@ -10,6 +10,7 @@ use miette::{GraphicalReportHandler, GraphicalTheme};
 
 const VALID: &str = r#"
 title = "Two servers"
+quick_time = "90s"
 source = { title = "A page", year = 2022, differs = ["other machines"] }
 backend_cpus = 2
 
@@ -21,7 +22,7 @@ cpus = 2
 memory = "1g"
 load = { users = 100, duration = "10s" }
 warmup = "2s"
-quick = { rounds = 2, load = { users = 10, duration = "1s" }, warmup = "0s" }
+quick = { rounds = 2, one_start = true, load = { users = 10, duration = "1s" }, warmup = "0s" }
 
 [[group.arm]]
 target = "sanic"
@@ -30,6 +31,7 @@ target = "sanic"
 name = "flask (4)"
 target = "flask"
 server_workers = 4
+needs_cpus = 4
 cpus = 0.5
 load = { users = 50, iterations_per_user = 2 }
 warmup = "10s"
@@ -49,6 +51,7 @@ metric = "rate"
 ratio = ["sanic", "flask (4)"]
 between = [2, 8]
 published = 5.3
+needs_cpus = 8
 
 [[claim]]
 metric = "error_rate"
@@ -67,6 +70,11 @@ fn read(text: &str) -> Result<ExperimentFile, String> {
             let text = "backends = [\"redis\"]\n\
                         [[step]]\nget = \"/\"\ncounters = { items = \"/items\" }\n";
             Ok(parse("direct", "direct.toml", text).unwrap())
+        }
+        "filled" => {
+            let text = "backends = [\"postgres\"]\nexisting_items = 9\n[[step]]\nget = \"/\"\n\
+                        counters = { items = \"/items\" }\n";
+            Ok(parse("filled", "filled.toml", text).unwrap())
         }
         "plain" => Ok(parse("plain", "plain.toml", "[[step]]\nget = \"/\"\n").unwrap()),
         _ => Err(Unusable {
@@ -101,13 +109,15 @@ fn arms_inherit_what_their_group_has() {
         Some(["other machines".to_owned()].as_slice())
     );
     let group = &file.groups[0];
-    assert_eq!((group.rounds, group.quick_rounds), (7, 2));
+    assert_eq!((group.rounds, group.quick_rounds, group.quick_one_start), (7, 2, true));
+    assert_eq!(file.quick_time, Duration::from_secs(90));
     let [sanic, flask] = group.arms.as_slice() else { panic!("{group:?}") };
     assert_eq!((sanic.name.as_str(), sanic.server_workers), ("sanic", 1));
     assert_eq!((sanic.scenario.load.users, flask.scenario.load.users), (100, 50));
     assert_eq!(flask.quick.as_ref().map(|load| load.users), Some(10));
     let seconds = |is_quick| [sanic, flask].map(|arm| arm.warmup(is_quick).as_secs());
     assert_eq!((seconds(false), seconds(true)), ([2, 10], [0, 0]));
+    assert_eq!([sanic.needs_cpus, flask.needs_cpus, file.claims[1].needs_cpus], [0, 4, 8]);
     let limits = [sanic, flask].map(|arm| arm.limits.to_string());
     assert_eq!(limits, ["2 CPUs, 1 GiB", "0.5 CPUs, 1 GiB"]);
     assert_eq!(file.backend_limits.to_string(), "2 CPUs");
@@ -135,6 +145,10 @@ fn faults_are_shown_at_their_lines() {
         ("within = \"10%\"", "within = \"0%\""),
         ("says = \"Sanic is faster\"", "says = \"Sanic is faster\"\narm = \"sanic\""),
         ("rounds = 7", "rounds = 0"),
+        ("one_start = true", "one_start = 1"),
+        ("quick_time = \"90s\"", "quick_time = 90"),
+        ("needs_cpus = 4", "needs_cpus = 0"),
+        ("server_workers = 4", "server_workers = 4\nscenario = \"filled\""),
         ("cpus = 0.5", "cpus = 0"),
         ("memory = \"1g\"", "memory = \"1\""),
         ("warmup = \"10s\"", "warmup = 10"),
@@ -196,6 +210,7 @@ fn faults_of_a_search_are_shown_at_their_lines() {
         ("precision = \"10%\"", "precise = \"10%\""),
         ("rounds = 3", "rounds = 3\nload = { users = 2 }"),
         ("quick = { rounds = 1,", "quick = { load = { users = 2 },"),
+        ("quick = { rounds = 1,", "quick = { one_start = true,"),
         ("capacity = { users = 500 }\n", ""),
         (flask, "target = \"flask\"\nload = { users = 2 }\n"),
         (flask, "target = \"flask\"\nscenario = \"direct\"\n"),

@@ -28,6 +28,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         environment: Environment { runtime: "process".to_owned(), ..Environment::default() },
         left_out: BTreeMap::new(),
         load: LoadRecord {
+            one_start: false,
             model: "closed".to_owned(),
             users: 100,
             rate_per_s: None,
@@ -277,7 +278,7 @@ pub fn at_a_rate() -> RunRecord {
             ("redis".to_owned(), used(0.052, 12_300_000).over(1_500)),
             ("target".to_owned(), used(us * 1_500.0 / 1e6, 87_400_000).over(1_500)),
         ]);
-        let over = OverRounds::of(cpu_us).unwrap();
+        let over = OverRounds::of(cpu_us, false).unwrap();
         target.cpu_us_per_request_over_rounds = BTreeMap::from([("target".to_owned(), over)]);
     }
     let mut record = record(targets);

@@ -4,6 +4,7 @@
 
 mod duets;
 mod machine;
+mod one_start;
 
 use machine::{NEIGHBOURS, Noise, QUIET, Time};
 

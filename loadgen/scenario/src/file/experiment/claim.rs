@@ -1,6 +1,6 @@
 //! `[[claim]]`: statements about arms of one group.
 
-use super::{find_arm, take_group, take_metric};
+use super::{find_arm, take_group, take_metric, take_needs_cpus};
 use crate::error::Fault;
 use crate::experiment::{Claim, Group, Statement};
 use crate::file::reader::{Faults, Table, Value};
@@ -22,6 +22,7 @@ fn read(value: &Value<'_>, groups: &[Group], faults: &mut Faults<'_>) -> Option<
     let group = take_group(&mut table, groups, faults);
     let of = group.map(|index| &groups[index]);
     let metric = take_metric(&mut table, of, faults);
+    let needs_cpus = take_needs_cpus(&mut table, faults);
     let statement = take_statement(&mut table, faults);
     let statement = match (&statement, &metric, of) {
         (Some(value), Some(metric), Some(group)) => {
@@ -32,7 +33,13 @@ fn read(value: &Value<'_>, groups: &[Group], faults: &mut Faults<'_>) -> Option<
     };
     table.finish(faults);
     let says = says.map(str::to_owned);
-    Some(Claim { says, group: group?, metric: metric?, statement: statement? })
+    Some(Claim {
+        says,
+        group: group?,
+        needs_cpus: needs_cpus?,
+        metric: metric?,
+        statement: statement?,
+    })
 }
 
 /// Takes the one key of [`STATEMENTS`] that the claim has.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{capacity, limits, quick, read_rounds, take_required};
+use super::{capacity, limits, quick, read_rounds, take_needs_cpus, take_required};
 use crate::backend::Backend;
 use crate::error::Fault;
 use crate::experiment::{Arm, CapacitySettings, Group, Known, MOST_REPLICAS};
@@ -93,6 +93,13 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
     if is_search {
         capacity::refuse_unlike(&arms, &values, faults);
     }
+    let first = &arms.first()?.scenario;
+    if quick.one_start && arms.iter().any(|arm| arm.scenario.existing != first.existing) {
+        let message = "arms that share one start share the data of the backends, but these want different data";
+        let help = "give all scenarios the same `existing_items` and `existing_profiles`, or leave out `one_start`";
+        faults.add(Fault::new(message).at(value.place(), "this group").help(help));
+        return None;
+    }
     let backend_alone = match alone {
         None => None,
         Some(value) if is_search => {
@@ -108,6 +115,7 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
         description: description.map(str::to_owned),
         rounds,
         quick_rounds: quick.rounds.unwrap_or(rounds),
+        quick_one_start: quick.one_start,
         capacity: search,
         quick_capacity: quick.capacity.or(search),
         backend_alone,
@@ -128,6 +136,7 @@ fn read_arm(
     }
     let own = read_defaults(&mut table, defaults, known, faults);
     let quick = quick::read_of_arm(table.take("quick"), faults)?;
+    let needs_cpus = take_needs_cpus(&mut table, faults)?;
     let place = table.place.clone();
     table.finish(faults);
     let own = own?;
@@ -158,6 +167,7 @@ fn read_arm(
         target,
         server_workers: own.server_workers.unwrap_or(1),
         replicas: own.replicas,
+        needs_cpus,
         limits: own.limits,
         scenario: Scenario { load, ..scenario },
         quick: quick.load.or(own.quick),

@@ -15,7 +15,7 @@ use toml::de::DeTable;
 use super::reader::{Faults, Table, Value};
 use super::syntax_fault;
 use crate::error::Fault;
-use crate::experiment::{ExperimentError, ExperimentFile, Group, Known, Source};
+use crate::experiment::{ExperimentError, ExperimentFile, Group, Known, QUICK_TIME, Source};
 use crate::metric::{Metric, Used};
 use crate::nearest::suggestion;
 
@@ -40,6 +40,9 @@ const METRICS: [&str; 15] = [
 
 /// Largest number of rounds, as of a run.
 const MOST_ROUNDS: u64 = 10_000;
+
+/// Most CPUs that an arm or a claim can need: more than any machine has.
+const MOST_CPUS: u64 = 4_096;
 
 /// Keys that limit the containers of backends.
 const BACKEND_LIMITS: [&str; 2] = ["backend_cpus", "backend_memory"];
@@ -102,6 +105,8 @@ fn read_experiment(
     let title = table.take("title").and_then(|value| value.name(faults));
     let description = table.take("description").and_then(|value| value.text(faults));
     let source = table.take("source").and_then(|value| read_source(&value, faults));
+    let quick_time =
+        table.take("quick_time").map_or(Some(QUICK_TIME), |value| value.duration(faults));
     let limited = BACKEND_LIMITS.iter().find_map(|key| table.peek(key));
     let backend_limits = limits::read(&mut table, BACKEND_LIMITS, faults);
     let groups = group::read_all(table.take("group"), known, faults);
@@ -123,9 +128,17 @@ fn read_experiment(
         description: description.map(str::to_owned),
         source,
         backend_limits: backend_limits?,
+        quick_time: quick_time?,
         groups,
         published: published.unwrap_or_default(),
         claims: claims.unwrap_or_default(),
+    })
+}
+
+/// Takes the number of CPUs that an arm or a claim needs; 0 if the key is absent.
+fn take_needs_cpus(table: &mut Table<'_>, faults: &mut Faults<'_>) -> Option<u32> {
+    table.take("needs_cpus").map_or(Some(0), |value| {
+        value.integer(1..=MOST_CPUS, faults).and_then(|cpus| u32::try_from(cpus).ok())
     })
 }
 

@@ -15,6 +15,8 @@ pub(super) struct Quick {
     pub load: Option<Load>,
     /// Number of rounds.
     pub rounds: Option<u32>,
+    /// Whether all arms are up at the same time, in one start.
+    pub one_start: bool,
     /// Search for capacities.
     pub capacity: Option<CapacitySettings>,
     /// Time that each round runs before its measurements count.
@@ -41,6 +43,14 @@ pub(super) fn read_of_group(
     let (load, warmup) = take_load(&mut table, faults);
     let rounds =
         table.take("rounds").map_or(Some(None), |value| read_rounds(&value, faults).map(Some));
+    let one_start = match table.take("one_start") {
+        None => Some(false),
+        Some(value) if full.is_some() => {
+            let help = "leave out `one_start`: a search starts each arm for itself";
+            value.fault("a group with `capacity` has no rounds", "without effect", help, faults)
+        }
+        Some(value) => value.boolean(faults),
+    };
     let capacity = match (table.take("capacity"), full) {
         (None, _) => Some(None),
         (Some(value), Some(full)) => capacity::read(&value, full, faults).map(Some),
@@ -50,7 +60,13 @@ pub(super) fn read_of_group(
         }
     };
     table.finish(faults);
-    Some(Quick { load: load?, rounds: rounds?, capacity: capacity?, warmup: warmup? })
+    Some(Quick {
+        load: load?,
+        rounds: rounds?,
+        one_start: one_start?,
+        capacity: capacity?,
+        warmup: warmup?,
+    })
 }
 
 /// Takes the load and the warm-up, each of which may be absent; `None` for a fault.

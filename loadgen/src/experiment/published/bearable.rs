@@ -1,0 +1,58 @@
+//! Which arms and claims of an experiment this machine can bear.
+
+use std::collections::BTreeSet;
+
+use crate::scenario::experiment::{Claim, ExperimentFile, Group};
+use crate::text::counted;
+
+/// What the machine has, as far as arms and claims need it.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Bearable {
+    /// CPUs of the targets; `None` if unknown, because loadgen does not start the targets.
+    pub target_cpus: Option<u32>,
+}
+
+impl Bearable {
+    /// Returns why the claim about `group` cannot be judged on this machine; `None` if it can.
+    pub fn why_not(self, claim: &Claim, group: &Group) -> Option<String> {
+        let of_arms = claim.statement.arms().iter().map(|&arm| group.arms[arm].needs_cpus);
+        self.without(of_arms.fold(claim.needs_cpus, u32::max))
+    }
+
+    /// Returns the arms of a group, by index, that are not measured on this machine, each with the reason: those
+    /// that need more than it has, and those that only serve claims that cannot be judged.
+    pub fn arms_without_use(self, file: &ExperimentFile, group: usize) -> Vec<(usize, String)> {
+        let of = &file.groups[group];
+        let claims = || file.claims.iter().filter(move |claim| claim.group == group);
+        let judged = claims().filter(|claim| self.why_not(claim, of).is_none());
+        let judged: BTreeSet<usize> =
+            judged.flat_map(|claim| claim.statement.arms()).copied().collect();
+        let why = |arm: usize| {
+            let mut about = claims().filter(|claim| claim.statement.arms().contains(&arm));
+            let of_claims = || about.find_map(|claim| self.why_not(claim, of));
+            self.without(of.arms[arm].needs_cpus).or_else(of_claims)
+        };
+        let unjudged = (0..of.arms.len()).filter(|arm| !judged.contains(arm));
+        unjudged.filter_map(|arm| Some((arm, why(arm)?))).collect()
+    }
+
+    /// Says how many claims cannot be judged, and why; `None` if all can.
+    pub fn announcement(self, file: &ExperimentFile) -> Option<String> {
+        let claims = file.claims.iter();
+        let why = claims.filter_map(|claim| self.why_not(claim, &file.groups[claim.group]));
+        let mut why: Vec<String> = why.collect();
+        let number = why.len();
+        why.dedup();
+        (number > 0).then(|| {
+            let all = counted(file.claims.len() as u64, "claim");
+            format!("{number} of {all} cannot be judged: {}", why.join("; "))
+        })
+    }
+
+    /// Returns the reason against a comparison that needs this number of CPUs; `None` if there are as many.
+    fn without(self, needs_cpus: u32) -> Option<String> {
+        let here = self.target_cpus.filter(|cpus| *cpus < needs_cpus)?;
+        let needs = counted(needs_cpus.into(), "CPU");
+        Some(format!("not comparable here: needs {needs} for the targets, which have {here}"))
+    }
+}
