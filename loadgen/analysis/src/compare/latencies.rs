@@ -91,22 +91,46 @@ mod tests {
         assert_eq!(comparison.latency_lacking, BTreeMap::new());
     }
 
+    /// Compares two targets of which the second one has these latencies in ms.
+    fn with_second(ms: [f64; 5]) -> Comparison {
+        let latencies = named(vec![
+            ("a", by_percentile([1.0, 2.0, 4.0, 16.0, 40.0], 0)),
+            ("b", by_percentile(ms, 1)),
+        ]);
+        compare(&rates()).with_latencies(&latencies)
+    }
+
     #[test]
-    fn percentiles_are_shown_only_after_the_p99() {
+    fn a_percentile_is_tested_only_after_those_before_it() {
+        let comparison = with_second([2.0, 4.0, 8.0, 16.0, 80.0]);
+        let found = [(Percentile::P50, "a"), (Percentile::P90, "a"), (Percentile::P95, "a")];
+        assert_eq!(shown(&comparison), found, "p99.9 is after p99, which is equal");
+        let [p99, p99_9] = [Percentile::P99, Percentile::P99_9]
+            .map(|percentile| comparison.latency_pair(percentile, "a", "b").unwrap());
+        assert!(p99_9.p_value < Some(1e-6) && p99_9.p_holm >= p99.p_holm, "{p99_9:?} {p99:?}");
+        let untested = |comparison: &Comparison| {
+            let is_untested = |it: &Percentile| !comparison.is_tested(*it, "b", "a");
+            Percentile::ALL.into_iter().filter(is_untested).collect::<Vec<_>>()
+        };
+        assert_eq!(untested(&comparison), [Percentile::P99_9]);
+        let comparison = with_second([1.0, 4.0, 4.0, 32.0, 80.0]);
+        assert_eq!(shown(&comparison), [(Percentile::P99, "a"), (Percentile::P99_9, "a")]);
+        assert_eq!(untested(&comparison), [Percentile::P90], "p90 is after p50, which is equal");
+        let comparison = with_second([1.0, 2.0, 8.0, 16.0, 40.0]);
+        assert_eq!(shown(&comparison), [(Percentile::P95, "a")], "the p95 waits for no other");
+    }
+
+    #[test]
+    fn a_percentile_that_a_round_lacks_is_in_no_sequence() {
         let mut same = by_percentile([1.0, 2.0, 4.0, 16.0, 40.0], 0);
         let mut slower = by_percentile([2.0, 4.0, 8.0, 16.0, 80.0], 1);
         let latencies = |same: &ByPercentile, slower: &ByPercentile| {
             named(vec![("a", same.clone()), ("b", slower.clone())])
         };
-        let comparison = compare(&rates()).with_latencies(&latencies(&same, &slower));
-        assert_eq!(shown(&comparison), [], "the p99 is equal");
-        let p50 = comparison.latency_pair(Percentile::P50, "a", "b").unwrap();
-        let p99 = comparison.latency_pair(Percentile::P99, "a", "b").unwrap();
-        assert!(p50.p_value < Some(1e-6) && p50.p_holm >= p99.p_holm, "{p50:?} {p99:?}");
-        // A percentile that a round lacks is in no sequence.
         slower.insert(Percentile::P99, Err(Lack::TooFewAnswers));
         let comparison = compare(&rates()).with_latencies(&latencies(&same, &slower));
         assert_eq!(shown(&comparison).len(), 4);
+        assert!(comparison.is_tested(Percentile::P99_9, "a", "b"));
         assert_eq!(comparison.latency_pair(Percentile::P99, "a", "b"), None);
         let lacking = &comparison.latency_lacking["b"];
         assert_eq!(*lacking, BTreeMap::from([(Percentile::P99, Lack::TooFewAnswers)]));

@@ -214,6 +214,15 @@ impl Comparison {
         let of = self.latency_pairs.iter().filter(|it| it.percentile == percentile);
         of.map(|it| &it.pair).find(|pair| pair.is_of(one, other))
     }
+
+    /// Returns whether two targets were tested by a latency percentile: whether all percentiles before
+    /// it in its sequence are shown. A percentile by which they are not compared keeps none from it.
+    #[must_use]
+    pub fn is_tested(&self, percentile: Percentile, one: &str, other: &str) -> bool {
+        let before = |it: &&LatencyPair| percentile.before().contains(&it.percentile);
+        let of_two = self.latency_pairs.iter().filter(|it| it.pair.is_of(one, other));
+        of_two.filter(before).all(|it| it.pair.shown || it.pair.p_value.is_none())
+    }
 }
 
 impl Pair {

@@ -26,6 +26,20 @@ impl Percentile {
     /// All percentiles, in ascending order.
     pub const ALL: [Self; 5] = [Self::P50, Self::P90, Self::P95, Self::P99, Self::P99_9];
 
+    /// Sequences in which the percentiles of two targets are tested: each only if all before it in its
+    /// sequence are shown. Targets may differ in typical responses, in slow ones or in the slowest
+    /// alone, so each has a sequence of its own, which begins with its most precise percentile. Of
+    /// several designs, these sequences find the most: see docs/explanation/simulations.md.
+    pub const SEQUENCES: [&[Self]; 3] =
+        [&[Self::P50, Self::P90], &[Self::P95], &[Self::P99, Self::P99_9]];
+
+    /// Returns the percentiles that come before this one in its sequence of tests.
+    #[must_use]
+    pub fn before(self) -> &'static [Self] {
+        let before = |of: &'static [Self]| Some(&of[..of.iter().position(|it| *it == self)?]);
+        Self::SEQUENCES.into_iter().find_map(before).unwrap_or_default()
+    }
+
     /// Returns this percentile of a distribution, in µs; `None` if too few samples support it.
     #[must_use]
     pub fn of(self, latency: &LatencySummary) -> Option<u64> {

@@ -4,12 +4,11 @@ use maud::{Markup, html};
 
 use super::table::{Called, table};
 use crate::record::{Comparison, Pair, Percentile, RunRecord};
-use crate::report::words::latencies::{Ratio, ratio};
+use crate::report::words::latencies::{Difference, Ratio, order_of_tests, ratio};
 use crate::report::words::ratio::times;
 
 const CAPTION: &str = "Latency of the first target over that of the second, with its 95 % confidence \
-                       interval; – if no difference is shown after the correction for all comparisons \
-                       of the run";
+                       interval";
 
 /// Returns a table with a row for each two targets that are compared, and a column for each latency
 /// percentile; nothing if no percentile is compared.
@@ -33,10 +32,33 @@ pub(super) fn latencies(record: &RunRecord) -> Markup {
         @if !rows.is_empty() {
             section {
                 h2 id="latencies" { "Ratios of latencies" }
-                (table(&Called::Heading("latencies"), CAPTION, &columns, &body))
+                (table(&Called::Heading("latencies"), &caption(&rows), &columns, &body))
             }
         }
     }
+}
+
+/// Returns the caption, which explains each kind of cell without a ratio that the table has.
+fn caption(rows: &[(String, Vec<Option<Ratio>>)]) -> String {
+    let has = |difference: Option<Difference>| {
+        let mut cells = rows.iter().flat_map(|(_, ratios)| ratios);
+        cells.any(|ratio| ratio.map(|it| it.difference) == difference)
+    };
+    let not_shown =
+        "– if no difference is shown after the correction for all comparisons of the run";
+    let not_tested = format!(
+        "not tested if the percentile to test before it is not shown ({})",
+        order_of_tests()
+    );
+    let lacking = "empty if a round has too few responses for the percentile";
+    let legends = [
+        (Some(Difference::NotShown), not_shown),
+        (Some(Difference::NotTested), &not_tested),
+        (None, lacking),
+    ];
+    let legends =
+        legends.into_iter().filter(|(difference, _)| has(*difference)).map(|(_, text)| text);
+    std::iter::once(CAPTION).chain(legends).collect::<Vec<_>>().join("; ")
 }
 
 fn of(comparison: &Comparison, pair: &Pair) -> Vec<Option<Ratio>> {
@@ -45,12 +67,15 @@ fn of(comparison: &Comparison, pair: &Pair) -> Vec<Option<Ratio>> {
 }
 
 fn cell(ratio: Option<Ratio>) -> String {
-    match ratio {
-        None => String::new(),
-        Some(Ratio { ends, shown: true }) => {
+    let Some(Ratio { ends: ends @ [_, low, high], difference }) = ratio else {
+        return String::new();
+    };
+    match difference {
+        Difference::Shown => {
             let [ratio, low, high] = times(ends);
             format!("{ratio} ({low}–{high})")
         }
-        Some(Ratio { ends: [_, low, high], shown: false }) => format!("– ({low:.2}–{high:.2})"),
+        Difference::NotShown => format!("– ({low:.2}–{high:.2})"),
+        Difference::NotTested => format!("not tested ({low:.2}–{high:.2})"),
     }
 }

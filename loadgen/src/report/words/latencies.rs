@@ -12,8 +12,26 @@ const TAIL: [Percentile; 3] = [Percentile::P99, Percentile::P95, Percentile::P90
 pub(crate) struct Ratio {
     /// The ratio and the ends of its interval; below 1 where the first target is faster.
     pub ends: [f64; 3],
-    /// Whether the difference is more than chance.
-    pub shown: bool,
+    /// Result of the test of the difference.
+    pub difference: Difference,
+}
+
+/// Result of the test of two targets by a latency percentile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// The difference is more than chance.
+    Shown,
+    /// The difference may be chance.
+    NotShown,
+    /// The percentile was not tested, because one before it in its sequence is not shown.
+    NotTested,
+}
+
+/// Says which percentile is tested after which.
+pub(crate) fn order_of_tests() -> String {
+    let after = |two: &[Percentile]| format!("{} after {}", two[1], two[0]);
+    let sequences = Percentile::SEQUENCES.iter();
+    sequences.flat_map(|of| of.windows(2).map(after)).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the ratio of a latency percentile of `one` to that of `other`; `None` if they are not
@@ -32,7 +50,12 @@ pub(crate) fn ratio(
         true => [ratio, high, low].map(|value| 1.0 / value),
         false => [ratio, low, high],
     };
-    Some(Ratio { ends, shown: pair.shown })
+    let difference = match pair.shown {
+        true => Difference::Shown,
+        false if comparison.is_tested(percentile, one, other) => Difference::NotShown,
+        false => Difference::NotTested,
+    };
+    Some(Ratio { ends, difference })
 }
 
 /// Compares the latencies of two targets, which are called by the names in `called`, in a sentence
@@ -44,8 +67,9 @@ pub(crate) fn sentence(
     called: [&str; 2],
 ) -> Option<String> {
     let shown = |percentile: Percentile| {
-        let ratio = ratio(comparison, percentile, one, other).filter(|ratio| ratio.shown)?;
-        let [ratio, low, high] = times(ratio.ends);
+        let ratio = ratio(comparison, percentile, one, other)?;
+        let [ratio, low, high] =
+            (ratio.difference == Difference::Shown).then(|| times(ratio.ends))?;
         Some((percentile, ratio, format!("({low}–{high})")))
     };
     let by_median = comparison.ranked_by == RankedBy::Speed;

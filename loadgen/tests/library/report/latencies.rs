@@ -57,13 +57,40 @@ fn a_sentence_compares_the_tails_of_neighbours() {
     insta::assert_snapshot!(said(&of_three()));
 }
 
+/// Returns the section of the page on ratios of latencies.
+fn section(record: &RunRecord) -> String {
+    let page = html(record);
+    let (_, rest) = page.split_once("<section><h2 id=\"latencies\">").unwrap();
+    rest.split_once("</section>").unwrap().0.to_owned()
+}
+
 #[test]
 fn the_page_has_the_ratios_of_all_pairs() {
-    let page = html(&of_three());
-    let (_, rest) = page.split_once("<section><h2 id=\"latencies\">").unwrap();
-    insta::assert_snapshot!(lines(rest.split_once("</section>").unwrap().0));
+    insta::assert_snapshot!(lines(&section(&of_three())));
     let few = of(of_three().targets.into_iter().take(1).collect());
     assert!(!html(&few).contains("id=\"latencies\""), "one target has no ratio");
+}
+
+#[test]
+fn the_page_explains_the_cells_that_have_no_ratio() {
+    let two = |ms: [f64; 5]| {
+        of(vec![
+            measured("sanic", 4_300.0, [2.0, 4.0, 6.0, 9.0, 20.0], NOISE),
+            measured("fastapi", 4_300.0, ms, OTHER),
+        ])
+    };
+    let legends = |record: &RunRecord| {
+        let legends = ["; – if", "; not tested if", "; empty if"];
+        let section = section(record);
+        legends.map(|legend| section.contains(legend))
+    };
+    let all_differ = two([3.0, 5.0, 9.0, 15.0, 30.0]);
+    assert_eq!(legends(&all_differ), [false, false, false]);
+    assert_eq!(legends(&two([3.0, 5.0, 6.0, 15.0, 30.0])), [true, false, false]);
+    assert_eq!(legends(&two([2.0, 5.0, 9.0, 15.0, 30.0])), [true, true, false]);
+    let mut short = all_differ;
+    short.targets[0].rounds[2].total.latency_us.p99_9 = None;
+    assert_eq!(legends(&of(short.targets)), [false, false, true]);
 }
 
 #[test]
