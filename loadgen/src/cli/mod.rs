@@ -226,8 +226,8 @@ pub struct RunArgs {
     /// 1,2,4, each target is measured with each number [default: 1].
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
-    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to
-    /// 64. With several numbers, such as 1,2,4, each target is measured with each number [default:
+    /// Number of replicas of each target behind a load balancer (HAProxy or else Caddy, round
+    /// robin), from 1 to 64. With several numbers, such as 1,2,4, each target is measured with each number [default:
     /// the target itself, without a balancer].
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Vec<u32>,

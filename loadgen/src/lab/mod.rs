@@ -62,6 +62,7 @@ pub use home::Home;
 pub use home::user_cache::user_cache;
 use install::build::Built;
 pub use install::python::Python;
+use install::tools::Version;
 pub use machine::cpus::{self, Layout};
 pub use machine::ports::local_ports;
 pub use machine::turn::{Measurement, Other, Turn};
@@ -77,6 +78,7 @@ pub use resources::{
 use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
+use target::BalancerProgram;
 pub use target::{Size, StartingTarget, Target};
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
@@ -96,8 +98,12 @@ pub struct Lab {
     built: BTreeMap<String, Built>,
     /// Files of the targets at refs.
     refs: Refs,
-    /// Version of HAProxy; `None` if unknown, and in containers.
-    balancer_version: Option<String>,
+    /// Versions of the programs that targets require, by target and program.
+    tools: BTreeMap<String, BTreeMap<String, Version>>,
+    /// Programs from wheels, by target and program.
+    from_wheels: BTreeMap<(String, String), PathBuf>,
+    /// Program that balances; `None` before it is prepared, and in containers.
+    balancer: Option<BalancerProgram>,
     /// Images of the containers of all targets, by name: see [`Containers`].
     images: BTreeMap<String, String>,
 }
@@ -130,7 +136,9 @@ impl Lab {
             containers: None,
             built: BTreeMap::new(),
             refs: Refs::default(),
-            balancer_version: None,
+            tools: BTreeMap::new(),
+            from_wheels: BTreeMap::new(),
+            balancer: None,
             images: BTreeMap::new(),
         })
     }
