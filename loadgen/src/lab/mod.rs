@@ -79,7 +79,7 @@ use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
 use target::BalancerProgram;
-pub use target::{Size, StartingTarget, Target};
+pub use target::{Lacks, Size, StartingTarget, Target, balancer_to_use};
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
 /// the target.

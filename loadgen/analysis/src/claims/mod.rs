@@ -21,10 +21,16 @@ use loadgen_scenario::experiment::{Claim, Group, Statement};
 use loadgen_scenario::{Metric, Operator};
 
 /// Judges the claim about `group` by the targets that were measured for it. A target has the name of
-/// its arm.
+/// its arm. `left_out` tells why an arm was left out, if it was; the part of the reason before its first
+/// semicolon says what is missing, such as `needs Go 1.26`.
 #[must_use]
-pub fn judge_claim(claim: &Claim, group: &Group, targets: &[&TargetRecord]) -> ClaimRecord {
-    let judging = Judging { metric: &claim.metric, targets, group };
+pub fn judge_claim<'a>(
+    claim: &'a Claim,
+    group: &'a Group,
+    targets: &'a [&'a TargetRecord],
+    left_out: &'a dyn Fn(&str) -> Option<&'a str>,
+) -> ClaimRecord {
+    let judging = Judging { metric: &claim.metric, targets, group, left_out };
     let (result, published) = match &claim.statement {
         Statement::Order(arms) => (judging.order(arms), None),
         Statement::Ratio { arms, between, published } => {
@@ -71,6 +77,7 @@ struct Judging<'a> {
     metric: &'a Metric,
     targets: &'a [&'a TargetRecord],
     group: &'a Group,
+    left_out: &'a dyn Fn(&str) -> Option<&'a str>,
 }
 
 impl<'a> Judging<'a> {
@@ -82,7 +89,7 @@ impl<'a> Judging<'a> {
     fn figures(&self, arm: usize) -> Result<ByRound, String> {
         let name = self.name(arm);
         let Some(target) = self.targets.iter().find(|target| target.name == name) else {
-            return Err(format!("{name} was not measured"));
+            return Err(not_measured(name, (self.left_out)(name)));
         };
         match target.bottleneck {
             Some(Bottleneck::Generator) => {
@@ -262,6 +269,14 @@ impl Ratio {
             Some(_) => otherwise.to_owned(),
         })
     }
+}
+
+/// Returns that an arm was not measured, with what is missing, if the arm was left out for this reason.
+#[must_use]
+pub fn not_measured(arm: &str, left_out: Option<&str>) -> String {
+    let missing = left_out.and_then(|why| why.split(';').next());
+    let missing = missing.map(|missing| format!(": {missing}")).unwrap_or_default();
+    format!("{arm} was not measured{missing}")
 }
 
 fn too_few(rounds: u32) -> String {

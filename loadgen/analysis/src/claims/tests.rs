@@ -53,7 +53,27 @@ fn judged(statement: Statement, targets: &[TargetRecord]) -> ClaimRecord {
         metric: Metric::Time(Timing::Latency, Statistic::Mean),
         statement,
     };
-    judge_claim(&claim, &group, &targets.iter().collect::<Vec<_>>())
+    judge_claim(&claim, &group, &targets.iter().collect::<Vec<_>>(), &|_| None)
+}
+
+#[test]
+fn a_claim_about_an_arm_that_was_left_out_says_what_is_missing() {
+    let group = group(&["go", "node"]);
+    let order = Statement::Order(vec![0, 1]);
+    let claim = Claim {
+        says: None,
+        group: 0,
+        metric: Metric::Time(Timing::Latency, Statistic::Mean),
+        statement: order,
+    };
+    let why = "needs Go 1.26; go is not on the PATH; see https://go.dev/doc/install";
+    let node = target("node", &SLOW);
+    let judged = |left_out: Option<&'static str>| {
+        judge_claim(&claim, &group, &[&node], &|arm| left_out.filter(|_| arm == "go"))
+    };
+    assert_eq!(judged(Some(why)).finding, Finding::CouldNotBeShown);
+    assert_eq!(judged(Some(why)).why.unwrap(), "go was not measured: needs Go 1.26");
+    assert_eq!(judged(None).why.unwrap(), "go was not measured");
 }
 
 const FAST: [f64; 5] = [100.0, 101.0, 99.0, 100.5, 99.5];

@@ -190,6 +190,18 @@ pub enum Statement {
     },
 }
 
+impl Statement {
+    /// Returns the arms that the statement is about.
+    #[must_use]
+    pub fn arms(&self) -> Vec<usize> {
+        match self {
+            Self::Order(arms) => arms.clone(),
+            Self::Ratio { arms, .. } | Self::Equal { arms, .. } => arms.to_vec(),
+            Self::Condition { arm, .. } => vec![*arm],
+        }
+    }
+}
+
 /// Names that an experiment file can use.
 pub struct Known<'a> {
     /// Loads the scenario of a name or a path, as written in the file.

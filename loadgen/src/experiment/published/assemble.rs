@@ -76,7 +76,11 @@ impl Published {
             command: command_line(),
             groups: groups.collect(),
             claims: claims
-                .map(|claim| judge_claim(claim, &file.groups[claim.group], &targets(claim.group)))
+                .map(|claim| {
+                    let left_out = |arm: &str| self.left_out.of(claim.group, arm);
+                    let group = &file.groups[claim.group];
+                    judge_claim(claim, group, &targets(claim.group), &left_out)
+                })
                 .collect(),
             interrupted,
         }
@@ -221,7 +225,7 @@ impl Published {
             scenario: scenario.name.clone(),
             load: search.map_or_else(|| describe_load(load), |search| search.to_string()),
             published: published.collect(),
-            left_out: self.left_out.get(target).cloned(),
+            left_out: self.left_out.of(group, name).map(str::to_owned),
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod assemble;
 mod autosave;
+mod left_out;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use self::assemble::Recorded;
 use self::autosave::Autosave;
+pub use self::left_out::LeftOut;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
@@ -21,7 +23,7 @@ use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
 use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
-use crate::lab::Lab;
+use crate::lab::{Lab, Lacks};
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::scenario::experiment::ExperimentFile;
 
@@ -41,9 +43,8 @@ pub struct Published {
     pub groups: Vec<Range<usize>>,
     /// Terms of each search, by the index of its job. Other jobs are rounds under a load.
     pub searches: BTreeMap<usize, Terms>,
-    /// Targets that this machine cannot run, each with the reason. The jobs lack the arms of these
-    /// targets.
-    pub left_out: BTreeMap<String, String>,
+    /// Arms that this machine cannot run, each with the reason. The jobs lack these arms.
+    pub left_out: LeftOut,
 }
 
 /// Results of all groups.
@@ -59,6 +60,7 @@ impl Experiment for Published {
     type Record = ExperimentRecord;
 
     const CAN_CHANGE: bool = false;
+    const IS_DIVISIBLE: bool = true;
 
     fn name(&self) -> &str {
         &self.file.name
@@ -84,6 +86,10 @@ impl Experiment for Published {
         };
         let total: Option<Duration> = of_rounds().map(length).sum();
         (all, total.map(|total| total / all.max(1)))
+    }
+
+    fn without(&self, lacks: &Lacks) -> Result<Option<Self>, Failure> {
+        (*lacks != Lacks::default()).then(|| self.without_what(lacks)).transpose()
     }
 
     fn observers<'a>(

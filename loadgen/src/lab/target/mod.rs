@@ -5,6 +5,7 @@
 
 mod balancer;
 mod instance;
+mod lacks;
 mod of_compose;
 mod of_image;
 mod of_process;
@@ -21,8 +22,10 @@ use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 pub(in crate::lab) use self::balancer::Program as BalancerProgram;
+pub use self::balancer::to_use as balancer_to_use;
 use self::balancer::{Address, Balancer, Setup};
 use self::instance::Instance;
+pub use self::lacks::Lacks;
 use self::of_process::own_folder;
 pub use self::size::Size;
 use crate::lab::Lab;

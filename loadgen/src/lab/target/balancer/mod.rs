@@ -20,7 +20,7 @@ use std::{fs, io};
 use tempfile::TempDir;
 
 pub(in crate::lab) use self::program::Program;
-pub use self::program::Kind;
+pub use self::program::{Kind, to_use};
 use crate::lab::error::LabError;
 use crate::lab::podman::{Project, container_ulimits};
 use crate::lab::ready::{HealthCheck, Starting};
