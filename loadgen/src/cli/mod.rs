@@ -312,6 +312,10 @@ pub struct ExperimentArgs {
     /// if the file has none.
     #[arg(long)]
     pub quick: bool,
+    /// Print what would be measured, what would be left out and why, about how long that takes, and what would be
+    /// installed first. Starts, installs and sends nothing. The exit code is 4 if nothing could be measured.
+    #[arg(long, conflicts_with_all = ["workers", "seed", "no_calibrate", "anyway", "no_progress", "out", "format", "json"])]
+    pub check: bool,
     /// Number of rounds over each arm, from 1 to 1000 [default: from the experiment].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,

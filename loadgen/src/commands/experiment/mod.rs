@@ -1,5 +1,7 @@
 //! `loadgen experiment`: measures the arms of an experiment file, and judges its claims.
 
+mod check;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -23,6 +25,9 @@ use crate::scenario::{OverrideError, Scenario};
 
 /// Measures all groups of the experiment, saves the record, and prints the record.
 pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
+    if args.check {
+        return check::run(args);
+    }
     let experiment = published(args, args.quick)?;
     experiment.left_out.check(&experiment.jobs)?;
     carry_out(&experiment, &Output::from(&args.measuring), save)

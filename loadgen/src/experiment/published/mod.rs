@@ -3,6 +3,7 @@
 mod assemble;
 mod autosave;
 mod left_out;
+mod length;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::time::Duration;
 use self::assemble::Recorded;
 use self::autosave::Autosave;
 pub use self::left_out::LeftOut;
+pub use self::length::Length;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;

@@ -78,6 +78,18 @@ pub(in crate::lab) async fn build(
     Ok(Built { folder, _in_use: in_use })
 }
 
+/// Returns whether the target `name` was built before with these tools.
+pub(in crate::lab) fn is_built(
+    home: &Home,
+    name: &str,
+    build: &Build,
+    tools: &BTreeMap<String, Version>,
+) -> Result<bool, LabError> {
+    let inputs = Inputs::read(&home.root().join(&build.folder), &build.inputs)?;
+    let builds = home.cache()?.join("builds");
+    Ok(hashed::folder(&builds, name, digest(&inputs, &build.command, tools)).is_dir())
+}
+
 /// Returns the digest of everything that decides the output of a build.
 fn digest(inputs: &Inputs, command: &[String], tools: &BTreeMap<String, Version>) -> Sha256 {
     let mut digest = Sha256::new();
