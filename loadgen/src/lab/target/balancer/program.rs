@@ -24,7 +24,7 @@ const ELSEWHERE: &str = "/usr/sbin/haproxy";
 /// Kind of a balancer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// HAProxy, which takes about a fifth of Caddy's CPU time for a request.
+    /// HAProxy, which takes a sixth to a third of Caddy's CPU time for a request.
     Haproxy,
     /// Caddy, in the version that the lab locks.
     Caddy,
