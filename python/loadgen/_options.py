@@ -136,9 +136,9 @@ class RunOptions(MeasuringOptions, total=False):
     """Number of worker processes of each target, from 1 to 256. With several numbers, such as 1,2,4, each target is
     measured with each number [default: 1]."""
     replicas: Value | Sequence[Value]
-    """Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to 64. With several
-    numbers, such as 1,2,4, each target is measured with each number [default: the target itself, without a
-    balancer]."""
+    """Number of replicas of each target behind a load balancer (HAProxy or else Caddy, round robin), from 1 to 64.
+    With several numbers, such as 1,2,4, each target is measured with each number [default: the target itself,
+    without a balancer]."""
 
 
 class CapacityOptions(MeasuringOptions, total=False):
@@ -171,8 +171,8 @@ class CapacityOptions(MeasuringOptions, total=False):
     server_workers: Value
     """Number of worker processes of each target, from 1 to 256 [default: 1]."""
     replicas: Value
-    """Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to 64 [default: the
-    target itself, without a balancer]."""
+    """Number of replicas of each target behind a load balancer (HAProxy or else Caddy, round robin), from 1 to 64
+    [default: the target itself, without a balancer]."""
 
 
 class CompareOptions(TypedDict, total=False):

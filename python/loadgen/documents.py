@@ -1559,7 +1559,7 @@ class ArmRecord:
     """An arm: a target under one load."""
 
     left_out: str | None
-    """Reason why the arm was left out: a program that its target requires; `null` if the arm was to be measured."""
+    """Reason why the arm was left out: a program, a build or a load balancer that its target lacks; `null` if the arm was to be measured."""
     load: str
     """Load in words."""
     name: str

@@ -48,8 +48,8 @@ pub struct CapacityArgs {
     /// Number of worker processes of each target, from 1 to 256 [default: 1].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Option<u32>,
-    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to 64
-    /// [default: the target itself, without a balancer].
+    /// Number of replicas of each target behind a load balancer (HAProxy or else Caddy, round robin),
+    /// from 1 to 64 [default: the target itself, without a balancer].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Option<u32>,
 }

@@ -226,8 +226,8 @@ pub struct RunArgs {
     /// 1,2,4, each target is measured with each number [default: 1].
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=256))]
     pub server_workers: Vec<u32>,
-    /// Number of replicas of each target behind a load balancer (HAProxy, round robin), from 1 to
-    /// 64. With several numbers, such as 1,2,4, each target is measured with each number [default:
+    /// Number of replicas of each target behind a load balancer (HAProxy or else Caddy, round
+    /// robin), from 1 to 64. With several numbers, such as 1,2,4, each target is measured with each number [default:
     /// the target itself, without a balancer].
     #[arg(long, value_name = "N,…", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Vec<u32>,
@@ -312,6 +312,10 @@ pub struct ExperimentArgs {
     /// if the file has none.
     #[arg(long)]
     pub quick: bool,
+    /// Print what would be measured, what would be left out and why, about how long that takes, and what would be
+    /// installed first. Starts, installs and sends nothing. The exit code is 4 if nothing could be measured.
+    #[arg(long, conflicts_with_all = ["workers", "seed", "no_calibrate", "anyway", "no_progress", "out", "format", "json"])]
+    pub check: bool,
     /// Number of rounds over each arm, from 1 to 1000 [default: from the experiment].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub rounds: Option<u32>,

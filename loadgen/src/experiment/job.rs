@@ -15,6 +15,7 @@ use crate::lab::{Runtime, TargetSpec};
 use crate::scenario::Scenario;
 
 /// Description of an experiment, with all options resolved: servers, load, rounds and settings.
+#[derive(Debug, Clone)]
 pub struct Job {
     /// Scenario, with its load overridden by the command line.
     pub scenario: Scenario,
@@ -139,6 +140,11 @@ impl Job {
     /// balancer.
     pub fn replicas(&self, contender: usize) -> Option<u32> {
         self.contenders.get(contender)?.replicas.or(self.target(contender)?.entry.replicas)
+    }
+
+    /// Returns whether a contender has replicas behind a load balancer.
+    pub fn has_replicas(&self) -> bool {
+        (0..self.contenders.len()).any(|contender| self.replicas(contender).is_some())
     }
 
     /// Returns the largest number of worker processes that a target is started with, of all replicas

@@ -8,7 +8,7 @@ use super::observe::Observe;
 use super::session::Session;
 use super::site::Site;
 use crate::failure::{Exit, Failure};
-use crate::lab::Lab;
+use crate::lab::{Lab, Lacks};
 
 /// A kind of experiment, such as a run or a search: how to measure, and what to record.
 pub trait Experiment {
@@ -19,6 +19,9 @@ pub trait Experiment {
 
     /// Whether a user may change the load during the experiment.
     const CAN_CHANGE: bool;
+
+    /// Whether the experiment is measured in part if the lab cannot run all of it: see [`Experiment::without`].
+    const IS_DIVISIBLE: bool = false;
 
     /// Returns the name of the experiment: that of its scenario or of its file.
     fn name(&self) -> &str;
@@ -33,6 +36,18 @@ pub trait Experiment {
     /// before anything starts.
     fn announcement(&self) -> Option<String> {
         None
+    }
+
+    /// Returns the experiment without what the lab cannot run; `None` if it must not be measured in part. The
+    /// arms of an experiment file may be left out, but not what a command line names.
+    ///
+    /// # Errors
+    /// If nothing is left to measure.
+    fn without(&self, _: &Lacks) -> Result<Option<Self>, Failure>
+    where
+        Self: Sized,
+    {
+        Ok(None)
     }
 
     /// Creates the observers that receive the experiment's events,

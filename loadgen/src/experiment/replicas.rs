@@ -49,6 +49,13 @@ pub fn check(job: &Job, lab: &Lab) -> Result<(), Failure> {
         if job.scenario.http.version == HttpVersion::Http2 {
             return refuse(http1, "leave out the replicas, or `version = \"2\"` of the scenario");
         }
+        let headers = job.scenario.steps.iter().flat_map(|step| &step.headers);
+        let removed = lab.headers_removed_by_balancer();
+        let is_removed = |name: &str| removed.iter().any(|it| it.eq_ignore_ascii_case(name));
+        if let Some((header, _)) = headers.into_iter().find(|(header, _)| is_removed(header)) {
+            let message = format!("{name}: Caddy as the load balancer removes the header {header}");
+            return refuse(message, "install HAProxy, or leave out the replicas or the header");
+        }
     }
     Ok(())
 }

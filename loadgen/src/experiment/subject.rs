@@ -8,6 +8,7 @@ use crate::lab::{Home, Manifest, Runtime, TargetSpec, at_ref};
 use crate::scenario::Scenario;
 
 /// Servers under load: targets that loadgen starts, or servers that run already.
+#[derive(Debug, Clone)]
 pub enum Subject {
     /// Targets that the lab launches.
     Lab {

@@ -63,6 +63,14 @@ pub enum LabError {
         named: PathBuf,
     },
 
+    /// `LOADGEN_BALANCER` names a program that cannot balance.
+    #[error("LOADGEN_BALANCER names \"{named}\", which is no load balancer of loadgen")]
+    #[diagnostic(code(bad_balancer), help("name haproxy or caddy, or unset LOADGEN_BALANCER"))]
+    BadBalancer {
+        /// Value of the variable.
+        named: String,
+    },
+
     /// The manifest of the targets is invalid.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -327,6 +335,7 @@ impl LabError {
             Self::NoProject { .. }
                 | Self::NotAProject { .. }
                 | Self::NotUnpacked { .. }
+                | Self::BadBalancer { .. }
                 | Self::ForeignProject { .. }
                 | Self::Manifest(_)
                 | Self::UnknownTarget { .. }

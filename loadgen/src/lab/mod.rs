@@ -12,6 +12,7 @@
 //! | part | purpose |
 //! |---|---|
 //! | [`up`] | runs a lab for development |
+//! | `downloads` | says what would be installed |
 //! | `target` | builds and starts targets, with a balancer before replicas |
 //! | [`backends`] | runs Redis and PostgreSQL, and gives each round the same data |
 //! | [`ready`] | waits until a service answers |
@@ -31,6 +32,7 @@
 //! `tests/library/circles.rs` checks that no parts import each other in a circle.
 
 pub mod backends;
+mod downloads;
 pub mod error;
 mod git;
 pub mod home;
@@ -55,6 +57,7 @@ pub use backends::Alone;
 pub use backends::postgres::Filesystem;
 use backends::postgres::Postgres;
 use backends::redis::Redis;
+pub use downloads::{Download, Needs, downloads};
 pub use error::{GONE_AFTER, LabError};
 pub use git::commit_of;
 pub use git::git_ref::GitRef;
@@ -62,6 +65,7 @@ pub use home::Home;
 pub use home::user_cache::user_cache;
 use install::build::Built;
 pub use install::python::Python;
+use install::tools::Version;
 pub use machine::cpus::{self, Layout};
 pub use machine::ports::local_ports;
 pub use machine::turn::{Measurement, Other, Turn};
@@ -77,7 +81,8 @@ pub use resources::{
 use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
-pub use target::{Size, StartingTarget, Target};
+use target::BalancerProgram;
+pub use target::{Lacks, Size, StartingTarget, Target, balancer_to_use};
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
 /// the target.
@@ -96,8 +101,12 @@ pub struct Lab {
     built: BTreeMap<String, Built>,
     /// Files of the targets at refs.
     refs: Refs,
-    /// Version of HAProxy; `None` if unknown, and in containers.
-    balancer_version: Option<String>,
+    /// Versions of the programs that targets require, by target and program.
+    tools: BTreeMap<String, BTreeMap<String, Version>>,
+    /// Programs from wheels, by target and program.
+    from_wheels: BTreeMap<(String, String), PathBuf>,
+    /// Program that balances; `None` before it is prepared, and in containers.
+    balancer: Option<BalancerProgram>,
     /// Images of the containers of all targets, by name: see [`Containers`].
     images: BTreeMap<String, String>,
 }
@@ -130,7 +139,9 @@ impl Lab {
             containers: None,
             built: BTreeMap::new(),
             refs: Refs::default(),
-            balancer_version: None,
+            tools: BTreeMap::new(),
+            from_wheels: BTreeMap::new(),
+            balancer: None,
             images: BTreeMap::new(),
         })
     }

@@ -113,13 +113,14 @@ const WRITERS: [&str; 6] = [
 
 /// Other files that name stdout or stderr: two write a constant
 /// sentence, the others are tests in separate files.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 9] = [
     "process/panics.rs",
     "lab/service/guard.rs",
     "analysis/compare/simulations.rs",
     "analysis/scaling/simulations.rs",
     "analysis/starts/simulations/duets.rs",
     "analysis/starts/simulations/mod.rs",
+    "analysis/starts/simulations/one_start.rs",
     "analysis/statistics/simulations.rs",
     "analysis/steady/simulations.rs",
 ];

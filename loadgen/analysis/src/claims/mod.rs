@@ -29,7 +29,7 @@ use loadgen_scenario::{Metric, Operator};
 const CLEAR: f64 = 0.001;
 
 /// Targets that were measured for the claims about a group.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Arms<'a> {
     /// The group, as its file describes it.
     pub group: &'a Group,
@@ -37,6 +37,9 @@ pub struct Arms<'a> {
     pub targets: &'a [&'a TargetRecord],
     /// Whether all rounds of a target share one start.
     pub one_start: bool,
+    /// Tells why an arm was left out, if it was; the part of the reason before its first semicolon says what is
+    /// missing, such as `needs Go 1.26`.
+    pub left_out: &'a dyn Fn(&str) -> Option<String>,
 }
 
 /// Judges the claim about the arms' group.
@@ -81,8 +84,8 @@ pub fn is_open(claim: &Claim, arms: Arms<'_>) -> bool {
 
 /// Judges the claim at this significance level.
 fn judge(claim: &Claim, arms: Arms<'_>, level: f64) -> ClaimResult {
-    let Arms { group, targets, one_start } = arms;
-    let judging = Judging { metric: &claim.metric, targets, group, one_start, level };
+    let Arms { group, targets, one_start, left_out } = arms;
+    let judging = Judging { metric: &claim.metric, targets, group, one_start, level, left_out };
     match &claim.statement {
         Statement::Order(arms) => judging.order(arms),
         Statement::Ratio { arms, between, .. } => judging.ratio(*arms, *between),
@@ -116,6 +119,7 @@ struct Judging<'a> {
     group: &'a Group,
     one_start: bool,
     level: f64,
+    left_out: &'a dyn Fn(&str) -> Option<String>,
 }
 
 impl<'a> Judging<'a> {
@@ -127,7 +131,7 @@ impl<'a> Judging<'a> {
     fn figures(&self, arm: usize) -> Result<ByRound, String> {
         let name = self.name(arm);
         let Some(target) = self.targets.iter().find(|target| target.name == name) else {
-            return Err(format!("{name} was not measured"));
+            return Err(not_measured(name, (self.left_out)(name).as_deref()));
         };
         match target.bottleneck {
             Some(Bottleneck::Generator) => {
@@ -316,6 +320,14 @@ impl Ratio {
             Some(_) => otherwise.to_owned(),
         })
     }
+}
+
+/// Returns that an arm was not measured, with what is missing, if the arm was left out for this reason.
+#[must_use]
+pub fn not_measured(arm: &str, left_out: Option<&str>) -> String {
+    let missing = left_out.and_then(|why| why.split(';').next());
+    let missing = missing.map(|missing| format!(": {missing}")).unwrap_or_default();
+    format!("{arm} was not measured{missing}")
 }
 
 fn too_few(rounds: u32) -> String {

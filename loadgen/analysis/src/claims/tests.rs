@@ -56,11 +56,29 @@ fn claim(statement: Statement) -> Claim {
 /// Returns what `of` finds about these targets, as arms of one start or of one for each round.
 fn about<T>(targets: &[TargetRecord], one_start: bool, of: impl FnOnce(Arms<'_>) -> T) -> T {
     let group = group(&targets.iter().map(|target| target.name.as_str()).collect::<Vec<_>>());
-    of(Arms { group: &group, targets: &targets.iter().collect::<Vec<_>>(), one_start })
+    let targets: Vec<&TargetRecord> = targets.iter().collect();
+    of(Arms { group: &group, targets: &targets, one_start, left_out: &|_| None })
 }
 
 fn judged(statement: Statement, targets: &[TargetRecord]) -> ClaimRecord {
     about(targets, false, |arms| judge_claim(&claim(statement), arms))
+}
+
+#[test]
+fn a_claim_about_an_arm_that_was_left_out_says_what_is_missing() {
+    let group = group(&["go", "node"]);
+    let order = Statement::Order(vec![0, 1]);
+    let claim = claim(order);
+    let why = "needs Go 1.26; go is not on the PATH; see https://go.dev/doc/install";
+    let node = target("node", &SLOW);
+    let judged = |left_out: Option<&'static str>| {
+        let left_out = |arm: &str| left_out.filter(|_| arm == "go").map(str::to_owned);
+        let arms = Arms { group: &group, targets: &[&node], one_start: false, left_out: &left_out };
+        judge_claim(&claim, arms)
+    };
+    assert_eq!(judged(Some(why)).finding, Finding::CouldNotBeShown);
+    assert_eq!(judged(Some(why)).why.unwrap(), "go was not measured: needs Go 1.26");
+    assert_eq!(judged(None).why.unwrap(), "go was not measured");
 }
 
 const FAST: [f64; 5] = [100.0, 101.0, 99.0, 100.5, 99.5];

@@ -126,8 +126,8 @@ pub struct ArmRecord {
     pub load: String,
     /// Published figures, each with ours.
     pub published: Vec<PublishedRecord>,
-    /// Reason why the arm was left out: a program that its target requires; `None` if the arm was
-    /// to be measured.
+    /// Reason why the arm was left out: a program, a build or a load balancer that its target lacks;
+    /// `None` if the arm was to be measured.
     #[serde(default)]
     pub left_out: Option<String>,
 }

@@ -24,7 +24,7 @@ use crate::experiment::{replicas, sharing};
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
-use crate::lab::{Lab, Layout, Measurement, Options, Turn};
+use crate::lab::{Lab, Lacks, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
 use crate::record::{GitRecord, SavedAs};
 use crate::report::{Format, Progress, Reported, is_in_front, is_live, leave_terminal};
@@ -133,8 +133,24 @@ async fn execute<E: Experiment<Record: Reported>>(
     let lab = tokio::select! {
         biased;
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
-        lab = prepare_lab(jobs, folder, layout, &progress) => lab?,
+        lab = prepare_lab::<E>(jobs, folder, layout, &progress) => lab?,
     };
+    let (lab, lacks) = lab.unzip();
+    for (target, why) in lacks.iter().flat_map(|lacks: &Lacks| &lacks.targets) {
+        progress.note(&format!("{target} is left out: {why}"));
+    }
+    let rest = lacks.map_or(Ok(None), |lacks| experiment.without(&lacks))?;
+    if let Some(rest) = &rest
+        && let (rounds, Some(each)) = rest.forecast()
+    {
+        progress.expect(rounds, each);
+    }
+    let experiment = rest.as_ref().unwrap_or(experiment);
+    let jobs = experiment.jobs();
+    if let Some(lab) = &lab {
+        jobs.iter().try_for_each(|job| replicas::check(job, lab))?;
+    }
+    let job = &jobs[0];
     let _socket = E::CAN_CHANGE.then(|| open_socket(folder.path(), &control, &progress));
     let site = Site::new(layout, system);
     let shown = TerminalProgress::new(&mut progress, job.on_loss)
@@ -197,14 +213,14 @@ async fn take_turn(job: &Job, anyway: bool, progress: &Progress) -> Option<Turn>
     turn.ok()
 }
 
-/// Prepares the lab with the targets of all jobs, and builds the targets. Returns `None` for servers
-/// that run already.
-async fn prepare_lab(
+/// Prepares the lab with the targets of all jobs, and builds the targets. Returns the lab with what it lacks, if
+/// the experiment can do without; `None` for servers that run already.
+async fn prepare_lab<E: Experiment>(
     jobs: &[Job],
     folder: &RunFolder,
     layout: &Layout,
     progress: &Progress,
-) -> Result<Option<Lab>, Failure> {
+) -> Result<Option<(Lab, Lacks)>, Failure> {
     let Subject::Lab { home, .. } = &jobs[0].subject else { return Ok(None) };
     let runtime = jobs[0].runtime;
     let options = Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime };
@@ -214,14 +230,16 @@ async fn prepare_lab(
     let mut names: Vec<String> = jobs.iter().flat_map(|job| job.subject.names(false)).collect();
     names.sort();
     names.dedup();
+    let has_balancer = jobs.iter().any(Job::has_replicas);
+    if E::IS_DIVISIBLE {
+        let lacks = lab.prepare_what_runs(&names, has_balancer).await?;
+        return Ok(Some((lab, lacks)));
+    }
     lab.build(&names).await?;
-    let has_balancer =
-        |job: &Job| (0..job.contenders.len()).any(|contender| job.replicas(contender).is_some());
-    if jobs.iter().any(has_balancer) {
+    if has_balancer {
         lab.prepare_balancer().await?;
     }
-    jobs.iter().try_for_each(|job| replicas::check(job, &lab))?;
-    Ok(Some(lab))
+    Ok(Some((lab, Lacks::default())))
 }
 
 /// Writes the files of the targets at refs to folders of their own.

@@ -77,12 +77,20 @@ impl Published {
             groups: groups.collect(),
             claims: claims
                 .map(|claim| {
+                    let left_out =
+                        |arm: &str| self.left_out.of(claim.group, arm).map(str::to_owned);
                     let group = &file.groups[claim.group];
                     let targets = targets(claim.group);
                     let one_start = of_group(claim.group).any(|run| run.load.one_start);
                     match self.bearable.why_not(claim, group) {
                         Some(why) => not_judged(claim, group, why),
-                        None => judge_claim(claim, Arms { group, targets: &targets, one_start }),
+                        None => {
+                            let targets = &targets;
+                            judge_claim(
+                                claim,
+                                Arms { group, targets, one_start, left_out: &left_out },
+                            )
+                        }
                     }
                 })
                 .collect(),
@@ -198,12 +206,6 @@ impl Published {
         all
     }
 
-    /// Returns why an arm of a group is not measured although its target could be.
-    fn without_use(&self, group: usize, arm: usize) -> Option<String> {
-        let all = self.bearable.arms_without_use(&self.file, group);
-        all.into_iter().find_map(|(of, why)| (of == arm).then_some(why))
-    }
-
     /// Returns the record of an arm, with its published and measured figures.
     fn arm(&self, group: usize, arm: usize, targets: &[&TargetRecord]) -> ArmRecord {
         let group_file = &self.file.groups[group];
@@ -238,7 +240,7 @@ impl Published {
             scenario: scenario.name.clone(),
             load: search.map_or_else(|| describe_load(load), |search| search.to_string()),
             published: published.collect(),
-            left_out: self.left_out.get(target).cloned().or_else(|| self.without_use(group, arm)),
+            left_out: self.left_out.of(group, name).map(str::to_owned),
         }
     }
 }

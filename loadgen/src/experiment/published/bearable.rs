@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::left_out::LeftOut;
 use crate::scenario::experiment::{Claim, ExperimentFile, Group};
 use crate::text::counted;
 
@@ -19,9 +20,22 @@ impl Bearable {
         self.without(of_arms.fold(claim.needs_cpus, u32::max))
     }
 
-    /// Returns the arms of a group, by index, that are not measured on this machine, each with the reason: those
-    /// that need more than it has, and those that only serve claims that cannot be judged.
-    pub fn arms_without_use(self, file: &ExperimentFile, group: usize) -> Vec<(usize, String)> {
+    /// Adds the arms that are not measured on this machine: those that need more than it has, and those that
+    /// only serve claims that cannot be judged.
+    pub fn leave_out(self, file: &ExperimentFile, left_out: &mut LeftOut) {
+        for (group, of) in file.groups.iter().enumerate() {
+            for (arm, why) in self.arms_without_use(file, group) {
+                let name = &of.arms[arm].name;
+                // A missing program comes first: more CPUs would not bring it.
+                if left_out.of(group, name).is_none() {
+                    left_out.add(group, name, why);
+                }
+            }
+        }
+    }
+
+    /// Returns the arms of a group, by index, that are not measured, each with the reason.
+    fn arms_without_use(self, file: &ExperimentFile, group: usize) -> Vec<(usize, String)> {
         let of = &file.groups[group];
         let claims = || file.claims.iter().filter(move |claim| claim.group == group);
         let judged = claims().filter(|claim| self.why_not(claim, of).is_none());

@@ -3,6 +3,8 @@
 mod assemble;
 mod autosave;
 mod bearable;
+mod left_out;
+mod length;
 mod quick;
 
 use std::collections::BTreeMap;
@@ -12,6 +14,8 @@ use std::time::Duration;
 use self::assemble::Recorded;
 use self::autosave::Autosave;
 pub use self::bearable::Bearable;
+pub use self::left_out::LeftOut;
+pub use self::length::Length;
 use self::quick::{Budget, fewest};
 use super::folder::RunFolder;
 use super::job::Job;
@@ -25,7 +29,7 @@ use super::session::{OVERHEAD, Session, Stopped};
 use super::site::Site;
 use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
-use crate::lab::Lab;
+use crate::lab::{Lab, Lacks};
 use crate::record::{ExperimentRecord, GroupRecord};
 use crate::scenario::experiment::ExperimentFile;
 
@@ -45,11 +49,9 @@ pub struct Published {
     pub groups: Vec<Range<usize>>,
     /// Terms of each search, by the index of its job. Other jobs are rounds under a load.
     pub searches: BTreeMap<usize, Terms>,
-    /// Targets that this machine cannot run, each with the reason. The jobs lack the arms of these
-    /// targets.
-    pub left_out: BTreeMap<String, String>,
-    /// What the machine has, as far as claims need it. The jobs lack the arms that only claims without a finding
-    /// here are about.
+    /// Arms that this machine cannot run, or cannot compare, each with the reason. The jobs lack these arms.
+    pub left_out: LeftOut,
+    /// What the machine has, as far as claims need it.
     pub bearable: Bearable,
 }
 
@@ -66,6 +68,7 @@ impl Experiment for Published {
     type Record = ExperimentRecord;
 
     const CAN_CHANGE: bool = false;
+    const IS_DIVISIBLE: bool = true;
 
     fn name(&self) -> &str {
         &self.file.name
@@ -98,6 +101,10 @@ impl Experiment for Published {
 
     fn announcement(&self) -> Option<String> {
         self.bearable.announcement(&self.file)
+    }
+
+    fn without(&self, lacks: &Lacks) -> Result<Option<Self>, Failure> {
+        (*lacks != Lacks::default()).then(|| self.without_what(lacks)).transpose()
     }
 
     fn observers<'a>(

@@ -102,7 +102,9 @@ impl Published {
             })
             .collect();
         let targets: Vec<&TargetRecord> = records.iter().flat_map(|run| &run.targets).collect();
-        let arms = Arms { group: &self.file.groups[group], targets: &targets, one_start: true };
+        let left_out = |arm: &str| self.left_out.of(group, arm).map(str::to_owned);
+        let file = &self.file.groups[group];
+        let arms = Arms { group: file, targets: &targets, one_start: true, left_out: &left_out };
         let claims = self.file.claims.iter().filter(|claim| claim.group == group);
         claims
             .filter(|claim| {

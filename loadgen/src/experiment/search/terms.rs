@@ -7,6 +7,7 @@ use crate::scenario::experiment::CapacitySettings;
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
 /// Terms of a search: which trials pass, how long they last, and how exact the result is.
+#[derive(Debug, Clone)]
 pub struct Terms {
     /// Criteria that a trial at a rate must meet for the rate to pass.
     pub criteria: Criteria,

@@ -127,8 +127,8 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     };
     let entry = &target.entry;
     let replicas = job.replicas(index);
-    let haproxy = replicas.and(lab.balancer_version());
-    let haproxy = haproxy.map(|version| ("haproxy".to_owned(), version.to_owned()));
+    let balancer = replicas.and(lab.balancer());
+    let balancer = balancer.map(|(name, version)| (name.to_owned(), version.to_owned()));
     ServerRecord {
         framework: entry.framework.clone(),
         server: entry.server.clone(),
@@ -139,7 +139,7 @@ pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
             .versions(target)
             .into_iter()
             .chain(lab.tools(&target.name))
-            .chain(haproxy)
+            .chain(balancer)
             .collect(),
         differs: entry.differs.clone(),
         git: target.git.as_ref().map(git_record),

@@ -37,8 +37,6 @@ pub struct Build {
 pub(in crate::lab) struct Built {
     /// Folder with the source files and the output of the build.
     pub(in crate::lab) folder: PathBuf,
-    /// Versions of the required programs, by name.
-    pub(in crate::lab) tools: BTreeMap<String, Version>,
     _in_use: Lock,
 }
 
@@ -49,7 +47,7 @@ pub(in crate::lab) async fn build(
     home: &Home,
     name: &str,
     build: &Build,
-    tools: BTreeMap<String, Version>,
+    tools: &BTreeMap<String, Version>,
     log: &Path,
     progress: &(dyn Fn(&str) + Send + Sync),
 ) -> Result<Built, LabError> {
@@ -60,7 +58,7 @@ pub(in crate::lab) async fn build(
     let waits = || progress(&format!("waiting for another loadgen, which is building {name}"));
     let _lock = Lock::wait(&hashed::lock_of_maker(&builds, name), waits).await?;
     let inputs = Inputs::read(&home.root().join(&build.folder), &build.inputs)?;
-    let folder = hashed::folder(&builds, name, digest(&inputs, &build.command, &tools));
+    let folder = hashed::folder(&builds, name, digest(&inputs, &build.command, tools));
     if !folder.is_dir() {
         progress(&format!("building {name}"));
         let partial = hashed::partial(&builds, name);
@@ -77,7 +75,19 @@ pub(in crate::lab) async fn build(
     if let Err(error) = hashed::remove_others(&builds, name, &folder, Duration::ZERO) {
         progress(&format!("an older build of {name} stays: {error}"));
     }
-    Ok(Built { folder, tools, _in_use: in_use })
+    Ok(Built { folder, _in_use: in_use })
+}
+
+/// Returns whether the target `name` was built before with these tools.
+pub(in crate::lab) fn is_built(
+    home: &Home,
+    name: &str,
+    build: &Build,
+    tools: &BTreeMap<String, Version>,
+) -> Result<bool, LabError> {
+    let inputs = Inputs::read(&home.root().join(&build.folder), &build.inputs)?;
+    let builds = home.cache()?.join("builds");
+    Ok(hashed::folder(&builds, name, digest(&inputs, &build.command, tools)).is_dir())
 }
 
 /// Returns the digest of everything that decides the output of a build.

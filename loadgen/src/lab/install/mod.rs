@@ -1,15 +1,19 @@
 //! Makes the programs of targets and backends ready to run.
 //!
 //! [`python`] prepares the targets' Python environment with `uv`, and `build` builds targets that have a
-//! build, from `inputs` and with `tools`. Here is what they share: running a program that installs other
-//! programs, and explaining its failure. `variables` are the environment of targets at refs of Git.
+//! build, from `inputs` and with `tools`. `wheel` installs programs that come in Python wheels, and
+//! `lock_file` knows the packages of the environment. Here is what they share: running a program that
+//! installs other programs, and explaining its failure. `variables` are the environment of targets at
+//! refs of Git.
 
 pub(super) mod build;
 mod inputs;
+pub(super) mod lock_file;
 pub mod python;
 pub(super) mod tools;
 pub(super) mod uv;
 pub(super) mod variables;
+pub(super) mod wheel;
 
 use std::path::Path;
 use std::time::Duration;

@@ -158,11 +158,7 @@ impl Python {
 
     /// Version of Python, such as `3.12.4`; `None` if unknown.
     pub fn version(&self) -> Option<String> {
-        let config = fs::read_to_string(self.home.venv().join("pyvenv.cfg")).ok()?;
-        config.lines().find_map(|line| {
-            let (key, value) = line.split_once('=')?;
-            ["version", "version_info"].contains(&key.trim()).then(|| value.trim().to_owned())
-        })
+        version_in(&self.home.venv())
     }
 
     /// The user's environment variables, with this environment's programs first on the PATH. Leaves out
@@ -181,6 +177,15 @@ impl Python {
         let all = [self.bin()].into_iter().chain(env::split_paths(&rest));
         env::join_paths(all).unwrap_or(rest).to_string_lossy().into_owned()
     }
+}
+
+/// Returns the version of Python in an environment; `None` if unknown.
+pub(in crate::lab) fn version_in(venv: &Path) -> Option<String> {
+    let config = fs::read_to_string(venv.join("pyvenv.cfg")).ok()?;
+    config.lines().find_map(|line| {
+        let (key, value) = line.split_once('=')?;
+        ["version", "version_info"].contains(&key.trim()).then(|| value.trim().to_owned())
+    })
 }
 
 fn site_packages(home: &Home) -> Result<PathBuf, LabError> {

