@@ -1588,6 +1588,8 @@ class ClaimRecord:
     """Further rounds that would show a difference as great as the measured one, with a probability of 90 %; `null` if the claim is settled, or if the number is unknown."""
     published: float | None
     """Published ratio; `null` if the file has none."""
+    range: list[float | None] | None
+    """Lowest and highest figure that confirms the claim, in the unit of the figures of `evidence`; `null` for a side without a limit. `null` in documents of earlier versions."""
     says: str
     """Sentence of the file, or one made of the claim's statement."""
     why: str | None

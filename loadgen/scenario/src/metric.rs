@@ -163,6 +163,13 @@ impl Metric {
         }
     }
 
+    /// Returns the metric of a claim that has this name in documents; `None` if no metric has the name.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let counter = || Some(Self::CounterRate(name.strip_prefix("counter.")?.to_owned()));
+        Self::parse(name).or_else(|| Used::parse(name).map(Self::Used)).or_else(counter)
+    }
+
     /// Splits a key `NAME.METRIC` or `METRIC` into name and metric, in each possible way. Names and
     /// metrics can contain dots: `ttfb.p99` is a metric of all steps, or one of a step called `ttfb`.
     /// The longest metric comes first.
@@ -275,6 +282,16 @@ fn parse_number(text: &str, of_what: &str) -> Result<f64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_metric_is_known_by_its_name() {
+        for name in
+            ["p99.9", "ttfb.p50", "mean", "rate", "error_rate", "memory_idle", "counter.items"]
+        {
+            assert_eq!(Metric::of_name(name).unwrap().to_string(), name);
+        }
+        assert_eq!(Metric::of_name("speed"), None);
+    }
 
     #[test]
     fn a_key_is_split_where_the_metric_begins() {

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 
 use super::values::percent;
 use crate::report::Format;
@@ -37,8 +38,16 @@ pub struct CompareArgs {
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     /// Format of the document on standard output.
-    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    #[arg(short, long, value_parser = of_comparison(), default_value = "table")]
     pub format: Format,
+}
+
+/// Returns a parser of the formats of a comparison, which has no picture.
+fn of_comparison() -> impl TypedValueParser<Value = Format> {
+    let all = Format::value_variants().iter().filter(|format| **format != Format::Svg);
+    let named = all.filter_map(ValueEnum::to_possible_value);
+    PossibleValuesParser::new(named.collect::<Vec<_>>())
+        .try_map(|name| Format::from_str(&name, false))
 }
 
 const COMPARE_EXAMPLES: &str = "\

@@ -4,7 +4,7 @@ use crate::cli::ReportArgs;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
-use crate::process::print_report;
+use crate::process::{columns, print_report};
 use crate::report::Reported;
 
 /// Prints each saved run, and writes the run's HTML report
@@ -17,7 +17,7 @@ pub(super) fn run(args: &ReportArgs) -> Result<Exit, Failure> {
             Record::Capacity(record) => &**record,
             Record::Experiment(record) => &**record,
         };
-        let text = record.document().render(args.format, Some(&folder));
+        let text = record.document().render_within(columns(), args.format, Some(&folder));
         // The result is shown even if saving failed.
         let written = RunFolder::of_saved(&folder).save_page(&record.page());
         print_report(&text)?;

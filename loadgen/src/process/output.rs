@@ -32,6 +32,22 @@ pub fn print_report(text: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Widest lines of a report, in columns: longer lines are hard to read.
+const WIDEST: usize = 120;
+
+/// Returns the columns for the lines of a report on this terminal: its own, from [`COLUMNS`] to [`WIDEST`]. A
+/// file or a pipe has [`COLUMNS`].
+pub(super) fn columns_of(terminal: impl AsFd) -> usize {
+    let columns = tcgetwinsize(terminal).map_or(0, |size| usize::from(size.ws_col));
+    columns.clamp(COLUMNS, WIDEST)
+}
+
+/// Returns the columns for the lines of a report on stdout.
+#[must_use]
+pub fn columns() -> usize {
+    columns_of(io::stdout())
+}
+
 /// Tells on stderr that a terminal is too narrow for the tables of a report that it shows.
 pub(super) fn say_if_narrow(terminal: impl AsFd, text: &str) {
     let columns = tcgetwinsize(terminal).map_or(0, |size| usize::from(size.ws_col));

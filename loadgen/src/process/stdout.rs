@@ -3,7 +3,7 @@
 use std::fs::{File, OpenOptions};
 use std::io;
 
-use super::output::{say_if_narrow, write_result};
+use super::output::{columns_of, say_if_narrow, write_result};
 
 /// Standard output, reserved for the result. The rest of the process cannot write to standard
 /// output. Goose prints how many users it has launched, regardless of its configuration, and such
@@ -18,6 +18,12 @@ impl Stdout {
         let nowhere = OpenOptions::new().write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(nowhere)?;
         Ok(Self(own.into()))
+    }
+
+    /// Returns the columns for the lines of a report.
+    #[must_use]
+    pub fn columns(&self) -> usize {
+        columns_of(&self.0)
     }
 
     /// Writes the result. Returns no error if the reader has gone.

@@ -5,7 +5,9 @@ use std::path::Path;
 use clap::ValueEnum;
 
 use super::formats::{csv, markdown, terminal};
+use super::svg;
 use crate::record::{CapacityRecord, ExperimentRecord, RunRecord, RunsRecord, json};
+use crate::text::COLUMNS;
 
 /// Format of the document on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -18,6 +20,8 @@ pub enum Format {
     Csv,
     /// Markdown, for pages and pull requests.
     Markdown,
+    /// A picture as SVG, for pages: the claims of an experiment, or the ranking.
+    Svg,
 }
 
 /// Result of a command, which can be printed in any [`Format`].
@@ -34,14 +38,24 @@ pub enum Document<'a> {
 }
 
 impl Document<'_> {
-    /// Returns the text of the document in `format`. The tables of a run and of a capacity search
-    /// name `folder`, which holds the saved result; `None` if the result is not saved.
+    /// Returns the text of the document in `format`, for a terminal of [`COLUMNS`] columns: see
+    /// [`Document::render_within`].
     #[must_use]
     pub fn render(self, format: Format, folder: Option<&Path>) -> String {
+        self.render_within(COLUMNS, format, folder)
+    }
+
+    /// Returns the text of the document in `format`. The tables of a run, of a capacity search and of an
+    /// experiment name `folder`, which holds the saved result; `None` if the result is not saved. Lines for a
+    /// terminal have at most `columns` columns, where names allow.
+    #[must_use]
+    pub fn render_within(self, columns: usize, format: Format, folder: Option<&Path>) -> String {
         match (format, self) {
-            (Format::Table, Self::Run(record)) => terminal::run(record, folder),
+            (Format::Table, Self::Run(record)) => terminal::run(record, folder, columns),
             (Format::Table, Self::Capacity(record)) => terminal::capacity(record, folder),
-            (Format::Table, Self::Experiment(record)) => terminal::experiment(record, folder),
+            (Format::Table, Self::Experiment(record)) => {
+                terminal::experiment(record, folder, columns)
+            }
             (Format::Table, Self::Comparison(record)) => terminal::comparison(record),
             (Format::Json, Self::Run(record)) => json(record).unwrap_or_default(),
             (Format::Json, Self::Capacity(record)) => json(record).unwrap_or_default(),
@@ -55,6 +69,10 @@ impl Document<'_> {
             (Format::Markdown, Self::Capacity(record)) => markdown::capacity(record),
             (Format::Markdown, Self::Experiment(record)) => markdown::experiment(record),
             (Format::Markdown, Self::Comparison(record)) => markdown::comparison(record),
+            (Format::Svg, Self::Run(record)) => svg::run(record),
+            (Format::Svg, Self::Capacity(record)) => svg::capacity(record),
+            (Format::Svg, Self::Experiment(record)) => svg::experiment(record),
+            (Format::Svg, Self::Comparison(_)) => String::new(),
         }
     }
 }

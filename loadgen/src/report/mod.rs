@@ -3,6 +3,7 @@
 //!
 //! - `document`: every document in every format. `formats`: the layout of each; `html`: the page.
 //!   `reported`: the document and the page of each kind of record.
+//! - `svg`: charts of claims and of arms, on the page and as pictures.
 //! - `words`: sentences that all formats share.
 //! - `progress`: shows the current activity in plain lines. `live`: shows the current activity on a
 //!   terminal, and updates the screen when the activity changes.
@@ -13,6 +14,7 @@ pub mod html;
 mod live;
 mod progress;
 mod reported;
+mod svg;
 mod words;
 
 pub use document::{Document, Format};

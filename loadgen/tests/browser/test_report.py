@@ -17,6 +17,13 @@ def draw_all(page: Page) -> None:
         expect(figure.locator("canvas")).to_be_visible()
 
 
+def assert_accessible(page: Page, width: int) -> None:
+    violations = Axe().run(page).response["violations"]
+    serious = [(v["id"], v["nodes"][0]["html"]) for v in violations if v["impact"] in ("serious", "critical")]
+    assert serious == []
+    assert page.evaluate("document.documentElement.scrollWidth") == width, "it scrolls sideways"
+
+
 def test_the_ranking_is_a_table(opened: Opened, run: Run) -> None:
     rows = opened.page.locator("[aria-labelledby=ranking] tbody tr")
     assert rows.locator("th").all_inner_texts() == run.ranking
@@ -92,10 +99,7 @@ def test_the_page_is_accessible(browser: Browser, run: Run, width: int, scheme: 
     draw_all(page)
     for summary in page.locator("summary").all():
         summary.click()
-    violations = Axe().run(page).response["violations"]
-    serious = [(v["id"], v["nodes"][0]["html"]) for v in violations if v["impact"] in ("serious", "critical")]
-    assert serious == []
-    assert page.evaluate("document.documentElement.scrollWidth") == width, "it scrolls sideways"
+    assert_accessible(page, width)
     page.close()
 
 
@@ -132,6 +136,12 @@ rounds = 1
 capacity = { users = 50, duration = "300ms", precision = "50%" }
 [[group.arm]]
 target = "flask"
+
+[[claim]]
+says = "Sanic is faster"
+group = "direct"
+metric = "rate"
+order = ["sanic", "flask"]
 """
 
 
@@ -155,6 +165,23 @@ def test_an_experiment_has_the_charts_of_its_groups(browser: Browser, tmp_path: 
     assert opened.page.get_by_role("checkbox").count() == 2, "flask is one target in both groups"
     assert opened.complaints == []
     opened.page.close()
+    for width in (WIDE, NARROW):
+        the_claims_come_first(open_report(browser, saved / "report.html", width).page, width)
+
+
+def the_claims_come_first(page: Page, width: int) -> None:
+    """Check the first section of an experiment's page at this width, and close the page."""
+    first = page.locator("main section").first
+    expect(first.locator("h2")).to_have_text("Claims")
+    claims = first.get_by_role("img", name="Claims of")
+    expect(claims).to_have_count(1)
+    expect(claims).to_be_in_viewport()
+    expect(claims).to_contain_text("Sanic is faster")
+    expect(page.get_by_role("img", name="direct: requests/s")).to_be_visible()
+    first.locator("summary").click()
+    expect(first.get_by_role("row", name="Sanic is faster")).to_contain_text("? open")
+    assert_accessible(page, width)
+    page.close()
 
 
 def test_a_large_run_opens(browser: Browser, run: Run, tmp_path: Path) -> None:

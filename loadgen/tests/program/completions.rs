@@ -28,7 +28,7 @@ fn bash_completes_commands_options_and_values() {
     assert!(!all.iter().any(|offer| offer == "guard"), "it is hidden: {all:?}");
     assert_eq!(offered(&script, &["loadgen", "sche"]), ["schema"]);
     assert_eq!(offered(&script, &["loadgen", "lab", "up", "--ta"]), ["--target"]);
-    let formats = ["table", "json", "csv", "markdown"];
+    let formats = ["table", "json", "csv", "markdown", "svg"];
     assert_eq!(offered(&script, &["loadgen", "run", "--format", ""]), formats);
 }
 

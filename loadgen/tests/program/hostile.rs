@@ -62,7 +62,7 @@ fn text_from_a_server_never_controls_the_terminal() {
         let url = server(0, body);
         harmless(&project, &["-s=mine.toml", "--url", &url], 4);
         harmless(&project, &["check", "--try", &url, "mine.toml"], 1);
-        for format in ["table", "json", "csv", "markdown"] {
+        for format in ["table", "json", "csv", "markdown", "svg"] {
             let url = server(1, body);
             let format = format!("--format={format}");
             harmless(

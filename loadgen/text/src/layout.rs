@@ -7,11 +7,17 @@ pub const COLUMNS: usize = 80;
 /// [`COLUMNS`]. Indents further lines by three columns.
 #[must_use]
 pub fn wrap(lead: &str, text: &str) -> String {
+    wrap_within(COLUMNS, lead, text)
+}
+
+/// Like [`wrap`], for lines of at most this many columns.
+#[must_use]
+pub fn wrap_within(columns: usize, lead: &str, text: &str) -> String {
     let mut out = lead.to_owned();
     let mut column = lead.chars().count();
     for (i, word) in text.split_whitespace().enumerate() {
         let width = word.chars().count();
-        if i > 0 && column + 1 + width > COLUMNS {
+        if i > 0 && column + 1 + width > columns {
             out.push_str("\n   ");
             column = 3;
         } else if i > 0 {

@@ -4,10 +4,12 @@ mod error;
 mod layout;
 mod numbers;
 mod printable;
+mod shorten;
 mod table;
 
 pub use error::{ShownError, with_code};
-pub use layout::{COLUMNS, paragraphs, wrap};
+pub use layout::{COLUMNS, paragraphs, wrap, wrap_within};
 pub use numbers::{count, counted, duration, limits, megabytes, milliseconds, precise, rate};
 pub use printable::{in_one_line, is_obeyed, printable, printable_json, say};
+pub use shorten::{broken, cut, shorten};
 pub use table::lay_out;

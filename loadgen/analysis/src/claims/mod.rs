@@ -6,10 +6,12 @@
 //! (Schuirmann, "A Comparison of the Two One-Sided Tests Procedure and the Power Approach", 1987),
 //! at half the usual level.
 
+mod arm_figure;
 mod figure;
 
 use std::f64::consts::SQRT_2;
 
+pub use arm_figure::{ArmFigure, arm_figure, unit_of};
 use figure::is_memory;
 pub use figure::{figures, is_better_higher, unit};
 
@@ -50,6 +52,7 @@ pub fn judge_claim(claim: &Claim, arms: Arms<'_>) -> ClaimRecord {
         says: claim.sentence(arms.group),
         group: arms.group.name.clone(),
         metric: claim.metric.to_string(),
+        range: Some(range(&claim.statement, &claim.metric)),
         finding: result.finding,
         evidence: result.evidence,
         published: claim.statement.published(),
@@ -61,12 +64,24 @@ pub fn judge_claim(claim: &Claim, arms: Arms<'_>) -> ClaimRecord {
 /// Returns the record of a claim that is not judged here, for this reason.
 #[must_use]
 pub fn not_judged(claim: &Claim, group: &Group, why: String) -> ClaimRecord {
+    let about = match &claim.statement {
+        Statement::Order(arms) => arms.windows(2).collect::<Vec<_>>(),
+        other => vec![other.arms()],
+    };
+    let names = |arms: &[usize]| arms.iter().map(|&arm| group.arms[arm].name.clone()).collect();
+    let evidence = about.into_iter().map(|arms| EvidenceRecord {
+        arms: names(arms),
+        figure: None,
+        confidence_95: None,
+        rounds: 0,
+    });
     ClaimRecord {
         says: claim.sentence(group),
         group: group.name.clone(),
         metric: claim.metric.to_string(),
+        range: Some(range(&claim.statement, &claim.metric)),
         finding: Finding::CouldNotBeShown,
-        evidence: Vec::new(),
+        evidence: evidence.collect(),
         published: claim.statement.published(),
         why: Some(why),
         more_rounds: None,
@@ -89,11 +104,26 @@ fn judge(claim: &Claim, arms: Arms<'_>, level: f64) -> ClaimResult {
     match &claim.statement {
         Statement::Order(arms) => judging.order(arms),
         Statement::Ratio { arms, between, .. } => judging.ratio(*arms, *between),
-        Statement::Equal { arms, within } => {
-            judging.ratio(*arms, [1.0 / (1.0 + within), 1.0 + within])
-        }
+        Statement::Equal { arms, within } => judging.ratio(*arms, equality(*within)),
         Statement::Condition { arm, operator, bound, .. } => judging.value(*arm, *operator, *bound),
     }
+}
+
+/// Returns the lowest and the highest figure that confirms a statement.
+fn range(statement: &Statement, metric: &Metric) -> [Option<f64>; 2] {
+    match statement {
+        Statement::Order(_) if is_better_higher(metric) => [Some(1.0), None],
+        Statement::Order(_) => [None, Some(1.0)],
+        Statement::Ratio { between, .. } => between.map(Some),
+        Statement::Equal { within, .. } => equality(*within).map(Some),
+        Statement::Condition { operator, bound, .. } if operator.is_upper() => [None, Some(*bound)],
+        Statement::Condition { bound, .. } => [Some(*bound), None],
+    }
+}
+
+/// Returns the lowest and the highest ratio of two figures that differ by at most this share of the smaller.
+fn equality(within: f64) -> [f64; 2] {
+    [1.0 / (1.0 + within), 1.0 + within]
 }
 
 /// Result of a claim: the finding, with its evidence.
@@ -226,7 +256,15 @@ impl<'a> Judging<'a> {
         let name = self.name(arm).to_owned();
         let figures = match self.figures(arm) {
             Ok(figures) => figures,
-            Err(why) => return ClaimResult::not_shown(Vec::new(), why),
+            Err(why) => {
+                let none = EvidenceRecord {
+                    arms: vec![name],
+                    figure: None,
+                    confidence_95: None,
+                    rounds: 0,
+                };
+                return ClaimResult::not_shown(vec![none], why);
+            }
         };
         let values: Vec<f64> = figures.values().copied().collect();
         let rounds = u32::try_from(values.len()).unwrap_or(u32::MAX);
@@ -263,14 +301,15 @@ impl<'a> Judging<'a> {
     /// Returns the ratio of two arms' figures over the rounds that both have, or the reason why
     /// there is none, with the evidence so far.
     fn paired(&self, arms: [usize; 2]) -> Result<Ratio, (Vec<EvidenceRecord>, String)> {
-        let no_evidence = |why| (Vec::new(), why);
+        let names = arms.map(|arm| self.name(arm).to_owned()).to_vec();
+        let none = EvidenceRecord { arms: names, figure: None, confidence_95: None, rounds: 0 };
+        let no_evidence = |why| (vec![none.clone()], why);
         let [one, other] = [self.figures(arms[0]), self.figures(arms[1])];
         let (one, other) = (one.map_err(no_evidence)?, other.map_err(no_evidence)?);
         let both: Vec<f64> =
             one.iter().filter_map(|(round, figure)| Some(figure / other.get(round)?)).collect();
-        let names = arms.map(|arm| self.name(arm).to_owned()).to_vec();
         let rounds = u32::try_from(both.len()).unwrap_or(u32::MAX);
-        let none = EvidenceRecord { arms: names, figure: None, confidence_95: None, rounds };
+        let none = EvidenceRecord { rounds, ..none };
         let Some(sample) = Sample::of_figures(both) else {
             let why = match rounds {
                 0 => "no round of full length has both arms",

@@ -160,6 +160,10 @@ pub struct ClaimRecord {
     pub group: String,
     /// Name of the metric.
     pub metric: String,
+    /// Lowest and highest figure that confirms the claim, in the unit of the figures of `evidence`; `null`
+    /// for a side without a limit. `None` in documents of earlier versions.
+    #[serde(default)]
+    pub range: Option<[Option<f64>; 2]>,
     /// Finding, with a confidence of 95 %.
     pub finding: Finding,
     /// Figures behind the finding.

@@ -174,7 +174,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     progress.finish();
     // The result is shown even if saving failed.
     let saved_in = saved.is_ok().then(|| folder.path());
-    let text = record.document().render(output.format, saved_in);
+    let text = record.document().render_within(stdout.columns(), output.format, saved_in);
     let shown = stdout.print(&text).map_err(unprinted);
     // Documents for programs show no person why the command fails.
     if output.format != Format::Table {

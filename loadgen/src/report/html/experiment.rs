@@ -1,17 +1,19 @@
-//! Builds the page of an experiment: first the claims, then the figures of each group.
+//! Builds the page of an experiment: first a chart of the claims, then the arms, the findings in words, and all
+//! figures of each group.
 
 use maud::{Markup, html};
 
 use super::about::{environment, load, repeat};
 use super::chart::Charts;
+use super::claims::{arms, claims, in_words};
 use super::data::Drawing;
 use super::table::{Called, named_rows, table};
 use super::{capacity, chooser, figures, header, page, sentences};
-use crate::record::{ClaimRecord, ExperimentRecord, Finding, GroupRecord};
+use crate::record::{ExperimentRecord, GroupRecord};
 use crate::report::words::arm_table::ArmTable;
 use crate::report::words::experiment::{
-    backend_alone, changed, claim, differs, fairness, group_headline, headline, in_containers,
-    proved, scaling, tables, thresholds, warned,
+    backend_alone, changed, fairness, group_headline, headline, in_containers, proved, scaling,
+    tables, thresholds,
 };
 use crate::report::words::searched::searched;
 
@@ -29,19 +31,9 @@ pub fn experiment(record: &ExperimentRecord) -> String {
     let content = html! {
         (header("Experiment", &record.experiment, &headline(record), &record.started))
         main id="main" {
-            section aria-labelledby="findings" {
-                h2 id="findings" { "Claims" }
-                @if let Some(description) = &record.description { p { (description) } }
-                (claims(&record.claims))
-                @if !differs(record).is_empty() {
-                    h3 { "Different from the source" }
-                    (sentences(&differs(record)))
-                }
-                @if !warned(record).is_empty() {
-                    h3 { "Warnings" }
-                    (sentences(&warned(record)))
-                }
-            }
+            (claims(record))
+            (arms(record))
+            (in_words(record))
             (chooser(&charts))
             @for (group, drawn) in record.groups.iter().zip(&drawn) {
                 (of_group(group, drawn, &charts))
@@ -90,21 +82,6 @@ fn draw(group: &GroupRecord, page: &mut Charts) -> Vec<Drawn> {
     all
 }
 
-fn claims(claims: &[ClaimRecord]) -> Markup {
-    let finding = |claim: &ClaimRecord| match claim.finding {
-        Finding::Held => "held",
-        Finding::DidNotHold => "refuted",
-        Finding::CouldNotBeShown => "open",
-    };
-    html! {
-        @if claims.is_empty() {
-            p { "The experiment makes no claims." }
-        } @else {
-            ul.claims { @for one in claims { li class=(finding(one)) { (claim(one)) } } }
-        }
-    }
-}
-
 fn of_group(group: &GroupRecord, drawn: &[Drawn], charts: &Charts) -> Markup {
     let sentences_of = [
         ("Capacities", searched(group)),
@@ -119,7 +96,7 @@ fn of_group(group: &GroupRecord, drawn: &[Drawn], charts: &Charts) -> Markup {
             h2 { (group_headline(group)) }
             @if let Some(changed) = changed(group) { p { (changed) } }
             @for sentence in backend_alone(group) { p { (sentence) } }
-            @for table in tables(group) { (arms(group, &table)) }
+            @for table in tables(group) { (arm_table(group, &table)) }
             @for (title, all) in sentences_of.iter().filter(|(_, all)| !all.is_empty()) {
                 h3 { (title) }
                 (sentences(all))
@@ -136,7 +113,7 @@ fn of_group(group: &GroupRecord, drawn: &[Drawn], charts: &Charts) -> Markup {
     }
 }
 
-fn arms(group: &GroupRecord, of: &ArmTable) -> Markup {
+fn arm_table(group: &GroupRecord, of: &ArmTable) -> Markup {
     let label = match of.title.as_str() {
         "" => format!("Results of {}", group.name),
         title => format!("{}: {title}", group.name),

@@ -8,6 +8,7 @@
 mod about;
 mod capacity;
 mod chart;
+mod claims;
 mod data;
 mod experiment;
 mod latencies;
@@ -23,6 +24,7 @@ pub use self::capacity::capacity;
 use self::chart::{Chart, Charts};
 pub use self::experiment::experiment;
 pub use self::run::run;
+use super::svg;
 
 const STYLE: &str = include_str!("../assets/report.css");
 const SCRIPT: &str = include_str!("../assets/report.js");
@@ -44,7 +46,7 @@ fn page(title: &str, content: &Markup, charts: &Charts) -> String {
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content={ "loadgen " (env!("CARGO_PKG_VERSION")) };
                 title { (title) " – loadgen" }
-                style { (PreEscaped(UPLOT_STYLE)) (PreEscaped(STYLE)) }
+                style { (PreEscaped(UPLOT_STYLE)) (PreEscaped(STYLE)) (PreEscaped(svg::STYLE)) }
             }
             body {
                 a.skip href="#main" { "Skip to the results" }
@@ -154,7 +156,7 @@ mod tests {
         for script in [SCRIPT, UPLOT] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
         }
-        for style in [STYLE, UPLOT_STYLE] {
+        for style in [STYLE, UPLOT_STYLE, svg::STYLE] {
             assert!(!style.to_lowercase().contains("</style"));
         }
     }

@@ -172,7 +172,7 @@ fn warned(warnings: &[Warning]) -> Markup {
         @if !warnings.is_empty() {
             h3 { "Warnings" }
             ul.warnings {
-                @for Warning { kind, what, more } in warnings {
+                @for Warning { kind, what, more, .. } in warnings {
                     li {
                         (what)
                         @if let Some(kind) = kind { " " code { (kind.as_ref()) } }

@@ -10,7 +10,7 @@ use crate::text::{count, counted};
 /// `None` if all went as planned.
 pub(crate) fn degraded(record: &RunRecord) -> Option<Warning> {
     let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
-    Some(Warning { kind: None, what, more: users_left(record) })
+    Some(Warning { kind: None, who: None, what, more: users_left(record) })
 }
 
 /// Says how many of the planned users remained at the end of the rounds that lost users, the most

@@ -2,18 +2,17 @@
 
 use std::collections::BTreeSet;
 
+use super::arm_figures::machine;
 use super::arm_table::ArmTable;
 use super::containers::containers;
 use super::curves::curves;
 use super::interval::aligned_plus_minus;
 use super::postgres;
 use super::proofs::proofs;
+use super::searched;
 use super::thresholds::held;
-use super::warnings::warnings;
-use super::{Warning, left_out, searched};
 use crate::record::{
-    ArmRecord, BackendAloneRecord, ClaimRecord, EvidenceRecord, ExperimentRecord, Finding,
-    GroupRecord, PublishedRecord, TargetRecord,
+    ArmRecord, BackendAloneRecord, ExperimentRecord, GroupRecord, PublishedRecord, TargetRecord,
 };
 use crate::text::{count, megabytes, milliseconds, precise, rate};
 
@@ -227,6 +226,12 @@ pub(crate) fn thresholds(group: &GroupRecord) -> Vec<String> {
     group.runs.iter().flat_map(|run| &run.thresholds).map(held).collect()
 }
 
+/// Says which thresholds of the arms' scenarios failed.
+pub(crate) fn failed_thresholds(group: &GroupRecord) -> Vec<String> {
+    let all = group.runs.iter().flat_map(|run| &run.thresholds);
+    all.filter(|threshold| !threshold.passed).map(held).collect()
+}
+
 /// Describes the containers of all arms; empty without containers.
 pub(crate) fn in_containers(group: &GroupRecord) -> Vec<String> {
     let searched = group.capacity.iter().map(|record| &record.environment);
@@ -287,108 +292,7 @@ fn published(group: &GroupRecord, metric: &str) -> ArmTable {
     }
 }
 
-fn machine(figure: &PublishedRecord) -> String {
-    figure.machine.clone().unwrap_or_else(|| "published".to_owned())
-}
-
 /// Returns the differences between the arms of a group.
 pub(crate) fn fairness(group: &GroupRecord) -> Vec<String> {
     group.differences.iter().map(|difference| difference.what.clone()).collect()
-}
-
-/// Returns a claim with its finding and its evidence.
-pub(crate) fn claim(claim: &ClaimRecord) -> String {
-    let finding = match claim.finding {
-        Finding::Held => "held",
-        Finding::DidNotHold => "did not hold",
-        Finding::CouldNotBeShown => "could not be shown",
-    };
-    let mut text = format!("{finding}: {} ({})", claim.says, claim.group);
-    let evidence: Vec<String> =
-        claim.evidence.iter().map(|one| evidence(one, &claim.metric)).collect();
-    if !evidence.is_empty() {
-        text += &format!("; {}", evidence.join(", "));
-    }
-    if let Some(published) = claim.published {
-        text += &format!("; published {}", precise(published));
-    }
-    if let Some(why) = &claim.why {
-        text += &format!("; {why}");
-    }
-    match claim.more_rounds {
-        Some(1) => text += "; 1 more round may settle it",
-        Some(more) => text += &format!("; {} more rounds may settle it", count(more.into())),
-        None => {}
-    }
-    text
-}
-
-fn evidence(evidence: &EvidenceRecord, metric: &str) -> String {
-    let what = evidence.arms.join(" / ");
-    // The unit of a value is that of its metric; a ratio has none.
-    let (factor, unit) = match (evidence.arms.len(), metric) {
-        (2.., _) => (1.0, ""),
-        (_, "rate") => (1.0, "/s"),
-        (_, "error_rate") => (100.0, " %"),
-        (_, "cpu") => (1.0, " % of a core"),
-        (_, "cpu_per_request") => (1.0, " µs"),
-        (_, "memory" | "memory_idle") => (1e-6, " MB"),
-        (_, metric) if metric.starts_with("counter.") => (1.0, "/s"),
-        _ => (1e-3, " ms"),
-    };
-    let shown = |value: f64| precise(value * factor);
-    let figure = evidence.figure.map_or("unknown".to_owned(), |value| shown(value) + unit);
-    let interval = evidence
-        .confidence_95
-        .map(|[low, high]| format!(" (95 %: {} to {})", shown(low), shown(high)));
-    format!("{what} {figure}{}", interval.unwrap_or_default())
-}
-
-/// Returns the warnings of all runs of the experiment, each with the name of its group. Warnings of
-/// one kind with the same advice are one sentence for each group.
-pub(crate) fn warned(record: &ExperimentRecord) -> Vec<String> {
-    let of_group = |group: &GroupRecord| {
-        let mut merged: Vec<Warning> = Vec::new();
-        for warning in group.runs.iter().flat_map(warnings) {
-            let same = |it: &&mut Warning| (it.kind, &it.more) == (warning.kind, &warning.more);
-            match merged.iter_mut().find(same).filter(|it| it.kind.is_some()) {
-                Some(other) => add_observation(&mut other.what, &warning.what, group),
-                None => merged.push(warning),
-            }
-        }
-        let sentence = |warning: &Warning| match &warning.more {
-            Some(more) => format!("{}: {} ({more})", group.name, warning.coded()),
-            None => format!("{}: {}", group.name, warning.coded()),
-        };
-        merged.iter().map(sentence).collect::<Vec<_>>()
-    };
-    let arms = record.groups.iter().flat_map(|group| &group.arms);
-    let without = arms.filter_map(|arm| Some(left_out(&arm.target, arm.left_out.as_ref()?)));
-    let mut all: Vec<String> = without.collect();
-    all.sort();
-    all.dedup();
-    all.extend(
-        record.groups.iter().flat_map(|group| [of_group(group), searched::warned(group)].concat()),
-    );
-    all.dedup();
-    all
-}
-
-/// Adds an observation to others. If the last one says the same about other arms, only the name of
-/// the arm is added.
-fn add_observation(all: &mut String, what: &str, group: &GroupRecord) {
-    let of_arm = group.arms.iter().find_map(|arm| {
-        let said = what.strip_prefix(arm.name.as_str())?.strip_prefix(": ")?;
-        Some((arm.name.as_str(), said))
-    });
-    match of_arm {
-        Some((arm, said)) if all.ends_with(&format!(": {said}")) => {
-            let names = all.len() - said.len() - 2;
-            all.insert_str(names, &format!(", {arm}"));
-        }
-        _ => {
-            all.push_str("; ");
-            all.push_str(what);
-        }
-    }
 }

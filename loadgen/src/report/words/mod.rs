@@ -1,9 +1,11 @@
 //! Puts results into sentences and short lines that all formats share.
 
+pub(super) mod arm_figures;
 pub(super) mod arm_table;
 pub(super) mod bottlenecks;
 pub(super) mod capacity;
 pub(super) mod changes;
+pub(super) mod claims;
 pub(super) mod commits;
 pub(super) mod comparison;
 pub(super) mod conclusion;
@@ -17,8 +19,10 @@ pub(super) mod experiment;
 pub(super) mod failures;
 pub(super) mod first_byte;
 pub(super) mod flows;
+pub(super) mod folded;
 pub(super) mod gate;
 pub(super) mod headline;
+pub(super) mod here;
 pub(super) mod interval;
 pub(super) mod latencies;
 pub(super) mod matrix;
@@ -52,7 +56,9 @@ pub(super) fn left_out(target: &str, why: &str) -> String {
 pub(super) struct Warning {
     /// Kind of the verdict; `None` if the warning is not a verdict.
     pub kind: Option<VerdictKind>,
-    /// Observation to warn of, as a sentence.
+    /// Target that the warning is about; `None` if it is about the whole run.
+    pub who: Option<String>,
+    /// Observation to warn of, as a sentence that begins with the target.
     pub what: String,
     /// Advice, or further details.
     pub more: Option<String>,

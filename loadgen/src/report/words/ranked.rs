@@ -30,7 +30,7 @@ pub(crate) fn placed(name: &str, record: &RunRecord, target: &TargetRecord) -> S
 pub(crate) fn parentheses(record: &RunRecord) -> &'static str {
     match record.targets.iter().all(|target| is_placed(record, target)) {
         true => "",
-        false => "; targets in parentheses are not ranked, see below",
+        false => "; targets in parentheses are not ranked: the report says why",
     }
 }
 

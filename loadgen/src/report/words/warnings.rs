@@ -7,12 +7,13 @@ use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind};
 
 /// Returns all warnings of a run.
 pub(crate) fn warnings(record: &RunRecord) -> Vec<Warning> {
-    let plain = |what: String| Warning { kind: None, what, more: None };
+    let plain = |what: String| Warning { kind: None, who: None, what, more: None };
     let verdicts = record.verdicts.iter().filter(|verdict| !is_of_the_table(verdict, record));
     let warnings = verdicts.map(|verdict| {
         let who = verdict.target.as_ref().map(|t| format!("{t}: ")).unwrap_or_default();
         let what = format!("{who}{}", verdict.message);
-        Warning { kind: Some(verdict.kind), what, more: Some(verdict.advice.clone()) }
+        let (kind, who) = (Some(verdict.kind), verdict.target.clone());
+        Warning { kind, who, what, more: Some(verdict.advice.clone()) }
     });
     let left_out = record.left_out.iter().map(|(target, why)| plain(left_out(target, why)));
     let others = [degraded(record), changes(record).map(plain), short_rounds(record).map(plain)];

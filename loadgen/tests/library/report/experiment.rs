@@ -44,6 +44,7 @@ fn claim(says: &str, finding: Finding, why: Option<&str>) -> ClaimRecord {
         says: says.to_owned(),
         group: "direct".to_owned(),
         metric: "mean".to_owned(),
+        range: Some([None, Some(1.0)]),
         finding,
         evidence: vec![EvidenceRecord {
             arms: vec!["sanic".to_owned(), "flask (4)".to_owned()],
@@ -175,7 +176,7 @@ fn the_page_of_an_experiment_begins_with_its_claims() {
 }
 
 #[test]
-fn thresholds_and_containers_are_named_in_every_form_that_people_read() {
+fn failed_thresholds_are_in_every_form_and_containers_where_there_is_room() {
     let mut record = record();
     let mut second = record.groups[0].runs[0].clone();
     second.targets.clear();
@@ -188,8 +189,11 @@ fn thresholds_and_containers_are_named_in_every_form_that_people_read() {
     }
     let [text, markdown] = [Format::Table, Format::Markdown]
         .map(|format| Document::Experiment(&record).render(format, None));
-    for form in [&text, &markdown, &html::experiment(&record)] {
+    let page = html::experiment(&record);
+    for form in [&text, &markdown, &page] {
         assert!(form.contains("FAILED: sanic: p99"), "{form}");
+    }
+    for form in [&markdown, &page] {
         let said = "in containers: podman 4.3.1; flask (4), sanic: 1 CPU, 1 GiB";
         assert!(form.contains(said), "{form}");
     }
@@ -224,9 +228,11 @@ fn warnings_of_one_kind_give_their_advice_once() {
         warning("flask (4)", "one worker was idle"),
         warning("sanic", "two workers were idle"),
     ];
+    let text = Document::Experiment(&record).render(Format::Markdown, None);
+    let said = "- direct: sanic, flask (4): one worker was idle; sanic: two workers were idle \
+                \\[unequal\\_workers\\] (use more users)";
+    assert!(text.contains(said), "{text}");
     let text = Document::Experiment(&record).render(Format::Table, None);
-    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let said = "! direct: sanic, flask (4): one worker was idle; sanic: two workers were idle \
-                [unequal_workers] (use more users)";
+    let said = " ! unequal_workers: 2 arms; worst: direct: sanic: one worker was idle";
     assert!(text.contains(said), "{text}");
 }

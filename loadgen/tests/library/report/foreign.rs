@@ -189,7 +189,7 @@ fn loadgen(folder: &Path, arguments: &[&str]) -> Output {
     command.args(arguments).current_dir(folder).env("NO_COLOR", "1").output().unwrap()
 }
 
-const FORMATS: [&str; 4] = ["table", "json", "csv", "markdown"];
+const FORMATS: [&str; 5] = ["table", "json", "csv", "markdown", "svg"];
 
 fn shown_without_harm<T: Serialize + DeserializeOwned>(record: &T, file: &str, fewest: usize) {
     let (spoilt, strings, refused) = spoil(record);

@@ -2,10 +2,12 @@
 
 use super::{escaped, list, sections, table, titled};
 use crate::record::{ExperimentRecord, GroupRecord};
+use crate::report::words::claims::claim;
 use crate::report::words::experiment::{
-    backend_alone, changed, claim, differs, fairness, group_headline, headline, in_containers,
-    proved, scaling, tables, thresholds, warned,
+    backend_alone, changed, differs, fairness, group_headline, headline, in_containers, proved,
+    scaling, tables, thresholds,
 };
+use crate::report::words::folded::warned;
 use crate::report::words::searched::searched;
 
 /// Returns a Markdown document: tables and differences of each group, the claims with their

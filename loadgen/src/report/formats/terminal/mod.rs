@@ -1,5 +1,6 @@
 //! Lays out documents for people at a terminal.
 
+mod answer;
 mod capacity;
 mod comparison;
 mod experiment;

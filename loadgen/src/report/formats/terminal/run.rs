@@ -14,6 +14,7 @@ use crate::report::words::duet::shared;
 use crate::report::words::efficiency::efficiency;
 use crate::report::words::first_byte;
 use crate::report::words::flows;
+use crate::report::words::folded;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
@@ -31,33 +32,90 @@ use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
 use crate::text::{lay_out, paragraphs, wrap};
 
-/// Returns the text for a terminal: the table of results, the conclusions, the warnings, `folder`,
-/// which holds the saved run, and options to try next. `folder` is `None` if saving failed.
+/// Returns the text for a terminal of this many columns: the table of results, the conclusions, the warnings,
+/// `folder`, which holds the saved run, and options to try next. `folder` is `None` if saving failed. If the text
+/// is longer than a screen, each code has one line of warnings; if it still is, the table and the conclusions
+/// come last: see [`folded`].
 #[must_use]
-pub(crate) fn run<'a>(record: &RunRecord, folder: impl Into<Option<&'a Path>>) -> String {
-    let figures = match record.is_matrix() {
-        true => matrix::table(record),
-        false => tables(record),
-    };
-    let sections = [
-        wrap("", &headline(record)),
-        figures,
-        staged(record),
-        paragraphs(&differences(&servers(record), !record.is_matrix())),
-        paragraphs(&conclusion(record)),
-        paragraphs(&commits::noise(&servers(record))),
-        paragraphs(&probes(record)),
-        paragraphs(&bottlenecks(record)),
-        paragraphs(&containers(&record.environment)),
-        paragraphs(&rows(record)),
-        workers(record),
-        paragraphs(&proofs(record)),
-        thresholds(record),
-        verdicts(record),
-        next(record, folder.into()),
-    ];
-    let sections: Vec<String> = sections.into_iter().filter(|s| !s.is_empty()).collect();
-    sections.join("\n")
+pub(crate) fn run(record: &RunRecord, folder: Option<&Path>, columns: usize) -> String {
+    let is_on_screen = |text: &String| text.lines().count() <= folded::SCREEN;
+    let parts = Parts::new(record, folder);
+    let full = parts.in_order(&verdicts(record));
+    if is_on_screen(&full) {
+        return full;
+    }
+    let lines = folded::lines(&folded::of_run(warnings(record)), "target", columns);
+    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let short = parts.in_order(&lines);
+    if is_on_screen(&short) { short } else { parts.answer_last(&lines) }
+}
+
+/// Parts of the text, without the warnings.
+struct Parts {
+    headline: String,
+    /// The table of results, or the matrix.
+    results: String,
+    /// Further tables, and the differences between the servers.
+    tables: Vec<String>,
+    /// Conclusions from the results.
+    conclusions: Vec<String>,
+    /// Bottlenecks, containers, rows, workers and proofs.
+    details: Vec<String>,
+    thresholds: String,
+    next: String,
+}
+
+impl Parts {
+    fn new(record: &RunRecord, folder: Option<&Path>) -> Self {
+        let (results, mut tables) = match record.is_matrix() {
+            true => (matrix::table(record), Vec::new()),
+            false => (table(record), tables(record)),
+        };
+        tables.push(staged(record));
+        tables.push(paragraphs(&differences(&servers(record), !record.is_matrix())));
+        Self {
+            headline: wrap("", &headline(record)),
+            results,
+            tables,
+            conclusions: vec![
+                paragraphs(&conclusion(record)),
+                paragraphs(&commits::noise(&servers(record))),
+                paragraphs(&probes(record)),
+            ],
+            details: vec![
+                paragraphs(&bottlenecks(record)),
+                paragraphs(&containers(&record.environment)),
+                paragraphs(&rows(record)),
+                workers(record),
+                paragraphs(&proofs(record)),
+            ],
+            thresholds: thresholds(record),
+            next: next(record, folder),
+        }
+    }
+
+    /// Returns the parts with the table of results first.
+    fn in_order(&self, warnings: &str) -> String {
+        let Self { headline, results, tables, conclusions, details, thresholds, next } = self;
+        let mut all = vec![headline.as_str(), results];
+        all.extend(tables.iter().chain(conclusions).chain(details).map(String::as_str));
+        joined(all.into_iter().chain([thresholds.as_str(), warnings, next]))
+    }
+
+    /// Returns the parts with the table of results, the conclusions and the thresholds last.
+    fn answer_last(&self, warnings: &str) -> String {
+        let Self { headline, results, tables, conclusions, details, thresholds, next } = self;
+        let mut all = vec![headline.as_str()];
+        all.extend(tables.iter().chain(details).map(String::as_str));
+        all.extend([warnings, results]);
+        all.extend(conclusions.iter().map(String::as_str));
+        joined(all.into_iter().chain([thresholds.as_str(), next]))
+    }
+}
+
+/// Joins all sections that are not empty, with an empty line between them.
+fn joined<'a>(sections: impl Iterator<Item = &'a str>) -> String {
+    sections.filter(|section| !section.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Lays out a table with its legend; empty without rows.
@@ -68,12 +126,11 @@ fn explained(header: &[&str], rows: &[Vec<String>], legend: &str) -> String {
     lay_out(header, rows) + "\n" + &wrap(" ", legend)
 }
 
-/// Returns the table of results, and those of what the scenario or the target has besides.
-fn tables(record: &RunRecord) -> String {
+/// Returns the tables of what the scenario or the target has besides the results.
+fn tables(record: &RunRecord) -> Vec<String> {
     let targets = || ranked(record).into_iter().map(|(target, _)| target);
     let opened = connections::rows(record);
-    let all = [
-        table(record),
+    vec![
         explained(&flows::HEADER, &flows::rows(targets()), flows::LEGEND),
         explained(&connections::HEADER, &opened, &connections::legend(record)),
         explained(&streams::HEADER, &streams::rows(targets()), streams::LEGEND),
@@ -81,8 +138,7 @@ fn tables(record: &RunRecord) -> String {
         explained(&first_byte::HEADER, &first_byte::rows(targets()), first_byte::LEGEND),
         efficiency(record),
         explained(&postgres::HEADER, &postgres::rows(targets()), postgres::LEGEND),
-    ];
-    all.into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n")
+    ]
 }
 
 /// Returns the table of results: a row for each target, best first, each followed by its parts.
