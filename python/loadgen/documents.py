@@ -803,7 +803,7 @@ class EffectiveSamples:
     p99_9: int | None = None
 
 
-Test: TypeAlias = Literal["paired", "welch"]
+Test: TypeAlias = Literal["paired", "one_start", "welch"]
 """Statistical test of whether two targets differ."""
 
 
@@ -1374,6 +1374,8 @@ class LoadRecord:
     """Iterations in each round, over all users; `null` if time ends the round."""
     model: str
     """Load model: `closed` or `open`."""
+    one_start: bool
+    """Whether all rounds of a target had one start, in which all targets were up and were loaded in turn: the quick form of an experiment; false in earlier versions."""
     probe_per_s: float | None
     """Planned rate of the probe, in requests/s; `null` without a probe, or in earlier versions."""
     ramp_up_s: float
@@ -1383,7 +1385,7 @@ class LoadRecord:
     rounds: int
     """Rounds for each target; with slices, starts."""
     slice_warmup_s: float | None
-    """Duration of the warm-up of each slice but the first of a start, which has `warmup_s`; `null` without slices, and in earlier versions."""
+    """Duration of the warm-up of each slice, or round, but the first of a start, which has `warmup_s`; `null` if each round has a start of its own, and in earlier versions."""
     slices: int | None
     """Slices of each start; each slice is an entry of the target's `rounds`. `null` without slices, or in earlier versions."""
     stages: list[StageRecord]
