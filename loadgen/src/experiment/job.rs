@@ -11,7 +11,7 @@ use super::subject::{Server, Subject};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::engine::{Plan, Share};
 use crate::failure::{Exit, Failure};
-use crate::lab::{Runtime, TargetSpec};
+use crate::lab::{Runtime, Size, TargetSpec};
 use crate::scenario::Scenario;
 
 /// Description of an experiment, with all options resolved: servers, load, rounds and settings.
@@ -155,6 +155,21 @@ impl Job {
             contender.server_workers.saturating_mul(self.replicas(index).unwrap_or(1))
         });
         processes.max().unwrap_or(1)
+    }
+
+    /// Returns the number of connections that the contenders that are up at the same time may open to a
+    /// backend.
+    pub fn connections(&self) -> u32 {
+        let of = |index: usize, contender: &Contender| {
+            let size = Size::of_workers(contender.server_workers);
+            Size { replicas: self.replicas(index), ..size }.connections()
+        };
+        let each = self.contenders.iter().enumerate().map(|(index, it)| of(index, it));
+        match self.method {
+            Method::Rounds => each.max().unwrap_or(0),
+            Method::Duets => each.max().unwrap_or(0).saturating_mul(2),
+            Method::Slices(_) | Method::OneStart(_) => each.sum(),
+        }
     }
 
     /// Returns the target of the contender with this index; `None` if the servers run already.

@@ -29,6 +29,11 @@ pub trait Experiment {
     /// Returns the jobs of the experiment, which differ in scenario, contenders, rounds and warm-up. Not empty.
     fn jobs(&self) -> &[Job];
 
+    /// Returns the most connections that all targets that are up at the same time may open to a backend.
+    fn connections(&self) -> u32 {
+        self.jobs().iter().map(Job::connections).max().unwrap_or(0)
+    }
+
     /// Returns the number of rounds, and the duration of one round if known.
     fn forecast(&self) -> (u32, Option<Duration>);
 

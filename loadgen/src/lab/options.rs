@@ -19,6 +19,9 @@ pub struct Options {
     pub cpus: Layout,
     /// Runtime of targets and backends: processes or containers.
     pub runtime: Runtime,
+    /// Connections that all targets that are up at the same time may open to PostgreSQL: see
+    /// [`Size::connections`](crate::lab::Size::connections).
+    pub connections: u32,
 }
 
 /// Runtime of targets and backends: processes or containers.

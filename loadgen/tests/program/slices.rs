@@ -224,3 +224,29 @@ fn what_cannot_be_sliced_is_refused() {
     }
     assert!(!project.path("runs").exists(), "nothing was begun");
 }
+
+/// Each of these targets opens ten connections for each of its worker processes, 320 in all: PostgreSQL's limit
+/// would be the lab's fault.
+#[test]
+fn idle_targets_leave_no_target_without_a_connection() {
+    let scenario = "backends = [\"postgres\"]\n[load]\nusers = 40\n[[step]]\npost = \"/items\"\nexpect.status = 201\n\
+                    [step.body]\njson = [{ sku = \"{{ uuid }}\", name = \"a\", quantity = 1, price_cents = 50 }]\n";
+    let project = Project::real().file("mine.toml", scenario);
+    let arguments = [
+        "-s=mine.toml",
+        "--target=fastapi,falcon,aiohttp,sanic",
+        "--server-workers=8",
+        "--slices=2",
+        "--rounds=1",
+        "--duration=600ms",
+        "--warmup=0s",
+        "--no-calibrate",
+        "--format=json",
+        "--out=run",
+    ];
+    let finished = project.run(&arguments);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    for target in finished.json()["targets"].as_array().unwrap() {
+        assert_eq!(target["total"]["errors"], json!(0), "{}: {}", target["name"], finished.said());
+    }
+}

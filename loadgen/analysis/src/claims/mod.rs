@@ -276,7 +276,8 @@ impl<'a> Judging<'a> {
         let evidence = EvidenceRecord {
             arms: vec![name],
             figure: Some(mean),
-            confidence_95: interval(LEVEL),
+            // No figure is negative, although Student's interval may reach below zero.
+            confidence_95: interval(LEVEL).map(|[low, high]| [low.max(0.0), high]),
             rounds,
         };
         let Some(ends) = interval(self.level) else {

@@ -24,7 +24,12 @@ pub(super) async fn run(home: Home, args: &LabBuildArgs) -> Result<(), LabError>
     for name in &names {
         targets.extend(manifest.with_upstreams(name)?);
     }
-    let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned(), runtime };
+    let options = Options {
+        logs: home.cache()?.join("logs"),
+        cpus: Layout::unpinned(),
+        runtime,
+        connections: 0,
+    };
     let progress: Progress = Arc::new(|what| say(format!("{what} …")));
     let mut lab = Lab::prepare(home, options, progress).await?;
     let built = lab.build(&names).await;

@@ -133,7 +133,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     let lab = tokio::select! {
         biased;
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),
-        lab = prepare_lab::<E>(jobs, folder, layout, &progress) => lab?,
+        lab = prepare_lab(experiment, folder, layout, &progress) => lab?,
     };
     let (lab, lacks) = lab.unzip();
     for (target, why) in lacks.iter().flat_map(|lacks: &Lacks| &lacks.targets) {
@@ -216,14 +216,16 @@ async fn take_turn(job: &Job, anyway: bool, progress: &Progress) -> Option<Turn>
 /// Prepares the lab with the targets of all jobs, and builds the targets. Returns the lab with what it lacks, if
 /// the experiment can do without; `None` for servers that run already.
 async fn prepare_lab<E: Experiment>(
-    jobs: &[Job],
+    experiment: &E,
     folder: &RunFolder,
     layout: &Layout,
     progress: &Progress,
 ) -> Result<Option<(Lab, Lacks)>, Failure> {
+    let jobs = experiment.jobs();
     let Subject::Lab { home, .. } = &jobs[0].subject else { return Ok(None) };
     let runtime = jobs[0].runtime;
-    let options = Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime };
+    let options =
+        Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime, connections };
     let mut lab = Lab::prepare(home.clone(), options, progress.teller()).await?;
     // Only jobs of experiments are several, and their targets have no refs.
     check_out(&jobs[0].subject, &mut lab, progress).await?;

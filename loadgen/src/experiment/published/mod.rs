@@ -78,6 +78,17 @@ impl Experiment for Published {
         &self.jobs
     }
 
+    /// Adds up the arms of a group that share a start.
+    fn connections(&self) -> u32 {
+        let of_group = |jobs: &Range<usize>| {
+            let jobs = &self.jobs[jobs.clone()];
+            let each = jobs.iter().map(Job::connections);
+            let is_one_start = jobs.iter().any(|job| job.method.is_one_start());
+            if is_one_start { each.sum() } else { each.max().unwrap_or(0) }
+        };
+        self.groups.iter().map(of_group).max().unwrap_or(0)
+    }
+
     /// Leaves out the trials of searches, which come last: a search tells their number when it begins.
     /// Their time differs from that of rounds.
     fn forecast(&self) -> (u32, Option<Duration>) {

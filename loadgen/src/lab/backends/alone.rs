@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
-use super::postgres::{CONNECTIONS, NAME};
+use super::postgres::{CONNECTIONS, NAME, OTHER_CONNECTIONS};
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::runner::Runner;
@@ -23,7 +23,7 @@ use crate::lab::service::{Service, ServiceSpec, ending};
 use crate::scenario::Backend;
 
 /// Largest number of clients: PostgreSQL keeps some connections for loadgen.
-const MOST_CLIENTS: u32 = CONNECTIONS - 20;
+const MOST_CLIENTS: u32 = CONNECTIONS - OTHER_CONNECTIONS;
 
 /// Operations that `redis-benchmark` sends for each second that it should take. On a slow machine, it
 /// takes longer.

@@ -57,12 +57,14 @@ impl Lab {
         }
         self.image(Backend::Postgres).await?;
         (self.progress)("starting postgres");
-        let Options { logs, cpus, .. } = &self.options;
+        let Options { logs, cpus, connections, .. } = &self.options;
         let init = match self.home.is_own() {
             false => Some(self.home.schema()),
             true => self.init_file(&self.manifest.inits.postgres),
         };
-        let postgres = Postgres::start(&self.runner, init.as_deref(), logs, &cpus.backends).await?;
+        let postgres =
+            Postgres::start(&self.runner, init.as_deref(), logs, &cpus.backends, *connections)
+                .await?;
         if let Some(fill) = &self.manifest.inits.postgres.fill {
             self.fill_by(Backend::Postgres, fill, &postgres.url()).await?;
         }

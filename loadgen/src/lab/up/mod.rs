@@ -80,7 +80,12 @@ async fn start(
     targets: &mut Vec<Target>,
 ) -> Result<Urls, LabError> {
     let Wanted { targets: names, backends, port, server_workers, runtime } = wanted;
-    let options = Options { logs: home.cache()?.join("logs"), cpus: Layout::unpinned(), runtime };
+    let options = Options {
+        logs: home.cache()?.join("logs"),
+        cpus: Layout::unpinned(),
+        runtime,
+        connections: 0,
+    };
     let starting = Arc::clone(progress);
     let doing: Progress = Arc::new(move |what| starting(&format!("{what} …")));
     let lab = lab.insert(Lab::prepare(home, options, Arc::clone(&doing)).await?);

@@ -5,6 +5,8 @@
 //! for an experiment always, a terminal shows one line for each code. `report.html`, Markdown and the saved
 //! document have all warnings in full.
 
+use std::collections::BTreeMap;
+
 use super::warnings::warnings;
 use super::{Warning, left_out, searched};
 use crate::record::{ExperimentRecord, GroupRecord, VerdictKind};
@@ -132,15 +134,23 @@ fn badness(warning: &Warning) -> f64 {
     if warning.kind == Some(VerdictKind::TooFewSamples) { -most } else { most }
 }
 
-/// Returns that arms were left out, and why, each target once.
+/// Returns a warning for each reason why arms were left out, with the targets of which no arm was measured, or
+/// else the arms.
 fn left_out_arms(record: &ExperimentRecord) -> Vec<Warning> {
-    let arms = record.groups.iter().flat_map(|group| &group.arms);
-    let mut all: Vec<String> =
-        arms.filter_map(|arm| Some(left_out(&arm.target, arm.left_out.as_ref()?))).collect();
-    all.sort();
-    all.dedup();
+    let arms = || record.groups.iter().flat_map(|group| &group.arms);
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for arm in arms() {
+        let Some(why) = &arm.left_out else { continue };
+        let mut of_target = arms().filter(|other| other.target == arm.target);
+        let is_whole = of_target.all(|other| other.left_out.as_ref() == Some(why));
+        let name = if is_whole { &arm.target } else { &arm.name };
+        let names = reasons.entry(why).or_default();
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
     let warning = |what| Warning { kind: None, who: None, what, more: None };
-    all.into_iter().map(warning).collect()
+    reasons.into_iter().map(|(why, names)| warning(left_out(&names.join(", "), why))).collect()
 }
 
 /// Returns the warnings of all runs of the experiment, each with the name of its group. Warnings of

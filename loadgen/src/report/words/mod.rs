@@ -49,7 +49,8 @@ use crate::record::VerdictKind;
 
 /// Returns that a target was left out, and why.
 pub(super) fn left_out(target: &str, why: &str) -> String {
-    format!("{target} was left out: {why}")
+    let were = if target.contains(", ") { "were" } else { "was" };
+    format!("{target} {were} left out: {why}")
 }
 
 /// A warning to read before believing a figure.

@@ -48,6 +48,7 @@ pub(super) async fn try_each(
         logs: logs.path().to_owned(),
         cpus: Layout::unpinned(),
         runtime: Runtime::Process,
+        connections: 0,
     };
     let mut lab = Lab::prepare(home, options, Arc::new(|_| ())).await?;
     for (number, name) in names.iter().enumerate() {

@@ -31,8 +31,11 @@ use client::{Client, Psql};
 use programs::{Programs, User};
 pub use storage::Filesystem;
 
-/// Maximum number of connections that PostgreSQL accepts.
+/// Number of connections that PostgreSQL accepts, unless all targets that are up at the same time open more.
 pub(in crate::lab) const CONNECTIONS: u32 = 300;
+
+/// Connections for readiness probes, and for the filling and counting of tables.
+pub(in crate::lab) const OTHER_CONNECTIONS: u32 = 20;
 
 /// Python wheel that contains PostgreSQL, and a version of Python for which the wheel exists.
 /// PostgreSQL itself needs no Python.
@@ -64,21 +67,24 @@ pub struct Postgres {
 
 impl Postgres {
     /// Creates a database cluster, starts PostgreSQL, waits until PostgreSQL answers, and carries out
-    /// the SQL in the file `init`, which creates the tables.
+    /// the SQL in the file `init`, which creates the tables. `connections` is the number of connections that
+    /// targets may open at the same time.
     pub(super) async fn start(
         runner: &Runner,
         init: Option<&Path>,
         logs: &Path,
         cpus: &[usize],
+        connections: u32,
     ) -> Result<Self, LabError> {
+        let most = CONNECTIONS.max(connections.saturating_add(OTHER_CONNECTIONS));
         let postgres = match runner {
             Runner::Process(python) => {
-                let postgres = Self::process(python, logs, cpus).await?;
+                let postgres = Self::process(python, logs, cpus, most).await?;
                 postgres.tell("postgres", &["-c", &format!("CREATE DATABASE {NAME}")]).await?;
                 postgres
             }
             Runner::Podman { podman, password } => {
-                Self::container(podman.project(), password, logs).await?
+                Self::container(podman.project(), password, logs, most).await?
             }
         };
         match (init, runner.own_root()) {
@@ -95,12 +101,16 @@ impl Postgres {
         project: &Arc<Project>,
         password: &str,
         logs: &Path,
+        connections: u32,
     ) -> Result<Self, LabError> {
         let psql = Psql::Container { project: Arc::clone(project) };
         let client = Client { psql, password: password.to_owned(), port: 0, settings: "" };
         let spec = |port: u16| {
-            let port = [("POSTGRES_PORT", port.to_string())];
-            project.spec("postgres", &port, logs.join("postgres.log"))
+            let own = [
+                ("POSTGRES_PORT", port.to_string()),
+                ("POSTGRES_CONNECTIONS", connections.to_string()),
+            ];
+            project.spec("postgres", &own, logs.join("postgres.log"))
         };
         let starting = Starting::on(None, spec, client.clone(), Duration::from_secs(60))?;
         let starting = starting.within(Some(Arc::clone(project)));
@@ -110,7 +120,12 @@ impl Postgres {
         Ok(Self { client: client.on_port(port), service, storage })
     }
 
-    async fn process(python: &Python, logs: &Path, cpus: &[usize]) -> Result<Self, LabError> {
+    async fn process(
+        python: &Python,
+        logs: &Path,
+        cpus: &[usize],
+        connections: u32,
+    ) -> Result<Self, LabError> {
         let user = User::to_run_as()?;
         let programs = match Programs::find(python.site_packages()) {
             Err(_) if python.is_for_own() => Programs::find(&installed(python).await?)?,
@@ -128,7 +143,7 @@ impl Postgres {
             let settings = [
                 "listen_addresses=127.0.0.1".to_owned(),
                 "unix_socket_directories=".to_owned(),
-                format!("max_connections={CONNECTIONS}"),
+                format!("max_connections={connections}"),
                 // Takes dynamic shared memory from the main shared memory, which ends with the
                 // process. If an immediate shutdown ends a process that creates a separate segment,
                 // the segment remains.
