@@ -1,10 +1,10 @@
-"""Implements the contract and stream.openapi.yaml with FastAPI."""
+"""Implements the contract and stream.openapi.yaml with FastAPI, and echoes the messages of a WebSocket."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 
@@ -53,6 +53,16 @@ async def insert_items(items: Items) -> dict[str, int]:
 async def stream(plan: Annotated[Plan, Query()]) -> StreamingResponse:
     # As a media type, it would get a charset.
     return StreamingResponse(made_async(plan), headers=HEADERS | {"content-type": CONTENT_TYPE})
+
+
+@app.websocket("/ws")
+async def echo(socket: WebSocket) -> None:
+    await socket.accept()
+    while (message := await socket.receive())["type"] == "websocket.receive":
+        if (text := message.get("text")) is not None:
+            await socket.send_text(text)
+        else:
+            await socket.send_bytes(message["bytes"])
 
 
 # FastAPI's default response repeats the input, and fails with 500 if the input is not valid Unicode.
