@@ -48,8 +48,8 @@ def serve(application: str, descriptor: int) -> None:
     loop = uvloop.new_event_loop()
     # daphne uses the reactor that is installed when it is imported, if that runs on asyncio.
     asyncioreactor.install(loop)  # type: ignore[no-untyped-call]
-    from daphne.cli import CommandLineInterface  # type: ignore[import-untyped]
-    from daphne.utils import import_by_path  # type: ignore[import-untyped]
+    from daphne.cli import CommandLineInterface
+    from daphne.utils import import_by_path
 
     lifespan = Lifespan(import_by_path(application))
     loop.run_until_complete(lifespan.start())

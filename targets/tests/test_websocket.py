@@ -14,7 +14,7 @@ from targets.tests.process import started
 from targets.tests.test_servers import SETTLES_WITHIN_S, STOPS_WITHIN_S
 
 MOST_BYTES = 2**20
-SOCKETS = [name for name in CONTRACT if MANIFEST[name]["framework"] in {"Sanic", "FastAPI"}]
+SOCKETS = [name for name in CONTRACT if MANIFEST[name]["framework"] in {"Sanic", "FastAPI", "Django"}]
 # Other servers have other limits, or end the connection without a close frame.
 LIMITED = [name for name in SOCKETS if MANIFEST[name]["framework"] == "Sanic"]
 
