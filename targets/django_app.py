@@ -1,24 +1,26 @@
-"""Implements the contract and stream.openapi.yaml with Django, and echoes the messages of a WebSocket with Channels.
+"""Implements openapi.yaml, stream.openapi.yaml and files.openapi.yaml with Django, and echoes WebSocket messages.
 
-Django uses neither middleware nor its ORM here, as the other frameworks have none.
+The WebSocket needs Channels, because Django has none. Here Django has neither middleware nor its ORM, like the other
+frameworks.
 """
 
 import json
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 from channels.routing import ProtocolTypeRouter, URLRouter
 from django.conf import settings
 from django.core.asgi import get_asgi_application
-from django.http import HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
+from django.http import FileResponse, Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from django.urls import path
 from django.views.decorators.http import require_GET, require_POST
 
 from targets.async_backends import Backends
 from targets.items import ITEMS
-from targets.settings import Settings
+from targets.settings import STATIC, Settings
 from targets.stream import CONTENT_TYPE, HEADERS, Plan, made_async
 
 Message = dict[str, Any]
@@ -27,6 +29,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 # Sanic's limit. Django's default is 2.5 MB.
 MOST_BYTES = 100_000_000
+PIECE = 65_536
 
 settings.configure(
     ALLOWED_HOSTS=["*"],
@@ -79,6 +82,19 @@ async def stream(request: HttpRequest) -> HttpResponse:
     return StreamingHttpResponse(made_async(plan), headers=HEADERS, content_type=CONTENT_TYPE)
 
 
+async def upload(request: HttpRequest) -> HttpResponse:
+    # Django has already read the body, into a file if it is larger than 2.5 MB.
+    return answer({"bytes": sum(len(piece) for piece in iter(partial(request.read, PIECE), b""))})
+
+
+async def static(_: HttpRequest, name: str) -> HttpResponse:
+    """Send a file. An event loop has no pieces of a file to send one by one, so Django reads the file as a whole."""
+    try:
+        return FileResponse((STATIC / name).open("rb"))
+    except OSError as error:
+        raise Http404 from error
+
+
 class Echo(AsyncWebsocketConsumer):  # type: ignore[misc]
     """Sends each message back as the same type."""
 
@@ -101,6 +117,8 @@ urlpatterns = [
     path("redis3", require_GET(redis3)),
     path("items", require_POST(insert_items)),
     path("stream", require_GET(stream)),
+    path("upload", require_POST(upload)),
+    path("static/<name>", require_GET(static)),
 ]
 app = ProtocolTypeRouter(
     {
