@@ -1,16 +1,17 @@
-"""Implements the contract and stream.openapi.yaml with FastAPI."""
+"""Implements openapi.yaml, stream.openapi.yaml and files.openapi.yaml with FastAPI, and echoes WebSocket messages."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Annotated
 
-from fastapi import FastAPI, Query, Request, Response
+from fastapi import FastAPI, Query, Request, Response, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
+from fastapi.staticfiles import StaticFiles
 
 from targets.async_backends import Backends
 from targets.items import Items
-from targets.settings import Settings
+from targets.settings import STATIC, Settings
 from targets.stream import CONTENT_TYPE, HEADERS, Plan, made_async
 
 backends = Backends(Settings.from_environment())
@@ -53,6 +54,24 @@ async def insert_items(items: Items) -> dict[str, int]:
 async def stream(plan: Annotated[Plan, Query()]) -> StreamingResponse:
     # As a media type, it would get a charset.
     return StreamingResponse(made_async(plan), headers=HEADERS | {"content-type": CONTENT_TYPE})
+
+
+@app.post("/upload")
+async def upload(request: Request) -> dict[str, int]:
+    return {"bytes": sum([len(piece) async for piece in request.stream()])}
+
+
+app.mount("/static", StaticFiles(directory=STATIC))
+
+
+@app.websocket("/ws")
+async def echo(socket: WebSocket) -> None:
+    await socket.accept()
+    while (message := await socket.receive())["type"] == "websocket.receive":
+        if (text := message.get("text")) is not None:
+            await socket.send_text(text)
+        else:
+            await socket.send_bytes(message["bytes"])
 
 
 # FastAPI's default response repeats the input, and fails with 500 if the input is not valid Unicode.

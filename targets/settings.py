@@ -2,10 +2,13 @@
 
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TypeVar
 
 REDIS_KEYS = ("loadgen:1", "loadgen:2", "loadgen:3")
 HEALTH_TIMEOUT_S = 2.0
+# Folder of the files of files.openapi.yaml.
+STATIC = Path(__file__).with_name("static")
 
 Backend = TypeVar("Backend")
 

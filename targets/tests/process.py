@@ -25,10 +25,10 @@ class Started:
 
 
 @contextmanager
-def started(name: str, **environment: str) -> Iterator[Started]:
+def started(name: str, workers: int = 1, /, **environment: str) -> Iterator[Started]:
     """Start a target, and wait until the target listens. At the end, kill all of its processes."""
     host, port = "127.0.0.1", _free_port()
-    command = [sys.executable, "-m", "targets", name, f"--host={host}", f"--port={port}"]
+    command = [sys.executable, "-m", "targets", name, f"--host={host}", f"--port={port}", f"--workers={workers}"]
     with subprocess.Popen(command, cwd=ROOT, env=os.environ | environment, start_new_session=True) as process:
         try:
             _wait_for(host, port)

@@ -16,7 +16,7 @@ from targets.stream import Plan
 from targets.tests.conftest import CONTRACT, Lab, available
 
 DESCRIPTION = yaml.safe_load((Path(__file__).parents[1] / "stream.openapi.yaml").read_text())
-FRAMEWORKS = {"Sanic", "Quart", "FastAPI", "Flask"}
+FRAMEWORKS = {"Sanic", "Quart", "FastAPI", "Django", "Flask"}
 STREAMS = [
     name
     for name in CONTRACT

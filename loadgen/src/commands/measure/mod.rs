@@ -224,8 +224,12 @@ async fn prepare_lab<E: Experiment>(
     let jobs = experiment.jobs();
     let Subject::Lab { home, .. } = &jobs[0].subject else { return Ok(None) };
     let runtime = jobs[0].runtime;
-    let options =
-        Options { logs: folder.path().to_owned(), cpus: layout.clone(), runtime, connections };
+    let options = Options {
+        logs: folder.path().to_owned(),
+        cpus: layout.clone(),
+        runtime,
+        connections: experiment.connections(),
+    };
     let mut lab = Lab::prepare(home.clone(), options, progress.teller()).await?;
     // Only jobs of experiments are several, and their targets have no refs.
     check_out(&jobs[0].subject, &mut lab, progress).await?;

@@ -13,8 +13,12 @@ use super::support::{Process, assert_gone, below, http, project, project_with};
 use crate::common::processes::signal;
 
 async fn lab(project: &Path) -> Lab {
-    let options =
-        Options { logs: project.join("logs"), cpus: Layout::here(1), runtime: Runtime::Process };
+    let options = Options {
+        logs: project.join("logs"),
+        cpus: Layout::here(1),
+        runtime: Runtime::Process,
+        connections: 0,
+    };
     let home = Home::at(project.to_owned()).unwrap();
     Lab::prepare(home, options, Arc::new(|what: &str| eprintln!("{what}"))).await.unwrap()
 }

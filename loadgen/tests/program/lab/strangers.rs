@@ -133,8 +133,12 @@ async fn a_stranger_on_the_port_of_redis_is_not_emptied() {
 }
 
 async fn lab(project: &Path) -> Lab {
-    let options =
-        Options { logs: project.join("logs"), cpus: Layout::here(1), runtime: Runtime::Process };
+    let options = Options {
+        logs: project.join("logs"),
+        cpus: Layout::here(1),
+        runtime: Runtime::Process,
+        connections: 0,
+    };
     let home = Home::at(project.to_owned()).unwrap();
     Lab::prepare(home, options, Arc::new(|_: &str| {})).await.unwrap()
 }

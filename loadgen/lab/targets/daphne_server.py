@@ -1,0 +1,1 @@
+../../../targets/daphne_server.py

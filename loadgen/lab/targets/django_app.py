@@ -1,0 +1,1 @@
+../../../targets/django_app.py

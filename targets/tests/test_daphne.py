@@ -1,0 +1,46 @@
+"""Tests the worker processes of daphne, which the lab starts itself."""
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from targets.tests.process import Started, started
+from targets.tests.test_servers import SETTLES_WITHIN_S, STOPS_WITHIN_S
+
+WORKERS = 3
+
+
+@pytest.fixture
+def server() -> Iterator[Started]:
+    with started("fastapi-daphne", WORKERS) as server:
+        assert httpx.get(f"http://{server.host}:{server.port}/").status_code == 200
+        time.sleep(SETTLES_WITHIN_S)
+        yield server
+
+
+def children(server: Started) -> list[int]:
+    pid = server.process.pid
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_has_as_many_processes_as_workers(server: Started) -> None:
+    assert len(children(server)) == WORKERS
+
+
+def test_stops_all_processes(server: Started) -> None:
+    workers = children(server)
+    server.process.terminate()
+    assert server.process.wait(STOPS_WITHIN_S) == 0
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
+
+
+def test_ends_with_the_first_process_that_ends(server: Started) -> None:
+    workers = children(server)
+    os.kill(workers[0], signal.SIGKILL)
+    assert server.process.wait(STOPS_WITHIN_S) != 0
+    assert not any(Path(f"/proc/{worker}").exists() for worker in workers)
