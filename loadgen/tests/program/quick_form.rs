@@ -42,7 +42,8 @@ fn rounds_of_one_start(project: &Project, record: &Value) -> Vec<usize> {
     let mut all = Vec::new();
     for run in record["groups"][0]["runs"].as_array().unwrap() {
         assert_eq!(run["load"]["one_start"], json!(true));
-        assert_eq!(run["comparison"]["test"], json!("one_start"));
+        let test = &run["comparison"]["test"];
+        assert!(test.is_null() || *test == json!("one_start"), "{test}");
         for target in run["targets"].as_array().unwrap() {
             let rounds = target["rounds"].as_array().unwrap();
             assert_eq!(run["load"]["rounds"].as_u64(), Some(rounds.len() as u64));
@@ -72,13 +73,13 @@ fn open_claims_get_the_time_that_is_left() {
     let (project, finished, record) = measured(&experiment("1ms", OPEN));
     assert_eq!(rounds_of_one_start(&project, &record), [5, 5, 5], "{}", finished.said());
     let (project, finished, record) = measured(&experiment("1h", OPEN));
-    // Both are the same server under the same load, but another start would vary.
     assert!(finished.stderr.contains("open after 5 rounds: 3 more rounds"), "{}", finished.said());
-    assert_eq!(rounds_of_one_start(&project, &record), [25, 25, 25], "{}", finished.said());
-    let claim = &record["claims"][0];
-    assert_eq!(claim["finding"], json!("could_not_be_shown"), "{claim}");
-    let width = &claim["evidence"][0]["confidence_95"];
-    assert!(width[1].as_f64().unwrap() > 1.05, "what another start would bring: {claim}");
+    let rounds = rounds_of_one_start(&project, &record);
+    // All of them unless the noise of the machine settles the claim, which no true difference does.
+    assert!(rounds[0] >= 8 && rounds == [rounds[0]; 3], "{rounds:?}: {}", finished.said());
+    let interval = &record["claims"][0]["evidence"][0]["confidence_95"];
+    let [low, high] = [0, 1].map(|end| interval[end].as_f64().unwrap());
+    assert!((high / low).ln() / 2.0 > 0.055, "what another start would bring: {interval}");
 }
 
 #[test]

@@ -234,7 +234,7 @@ fn idle_targets_leave_no_target_without_a_connection() {
     let project = Project::real().file("mine.toml", scenario);
     let arguments = [
         "-s=mine.toml",
-        "--target=fastapi,falcon,aiohttp,sanic",
+        "--target=fastapi,quart,aiohttp,sanic",
         "--server-workers=8",
         "--slices=2",
         "--rounds=1",

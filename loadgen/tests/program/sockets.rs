@@ -35,12 +35,14 @@ fn project(targets: &[(&str, &[&str])]) -> Project {
 }
 
 fn run(project: &Project, words: &[&str]) -> Finished {
-    run_with(project, words, &[])
+    project.run(&[words, &ALWAYS].concat())
 }
 
+const ALWAYS: [&str; 7] =
+    ["-u4", "-i40", "-R1", "--warmup=0s", "--no-calibrate", "--json", "--out=result"];
+
 fn run_with(project: &Project, words: &[&str], variables: &[(&str, &str)]) -> Finished {
-    let always = ["-u4", "-i40", "-R1", "--warmup=0s", "--no-calibrate", "--json", "--out=result"];
-    let mut command = project.command(&[words, &always].concat());
+    let mut command = project.command(&[words, &ALWAYS].concat());
     let output = command.envs(variables.iter().copied()).output().unwrap();
     Finished::of(output, &project.path(""))
 }

@@ -26,6 +26,6 @@ pub use share::wilson_95;
 /// Confidence intervals exclude the same share.
 pub const LEVEL: f64 = 0.05;
 
-/// Standard deviation over starts of the natural logarithm of a server's figure, such as its rate, where only
-/// one start is measured: docs/explanation/comparisons.md has the measurements behind it.
+/// Standard deviation over starts of the natural logarithm of a server's figure, such as its rate, that is assumed
+/// where only one start is measured: a third more than the simulations of starts assume.
 pub const OVER_STARTS: f64 = 0.02;

@@ -26,10 +26,10 @@ pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
     out += &claims(&experiment);
     let form = if args.quick { "quick form: " } else { "" };
     if !experiment.jobs.is_empty() {
-        let _ = writeln!(out, "  takes       {form}{}", length(&experiment.length()));
+        let _ = writeln!(out, "  takes       {form}{}", length(&experiment));
     }
     if let Some(quick) = quick.filter(|quick| !quick.jobs.is_empty()) {
-        let _ = writeln!(out, "  takes       quick form: {}", length(&quick.length()));
+        let _ = writeln!(out, "  takes       quick form: {}", length(&quick));
     }
     out += &installs(&experiment)?;
     print(&out)?;
@@ -99,14 +99,19 @@ fn claims(experiment: &Published) -> String {
 }
 
 /// Says how long an experiment takes, in words.
-fn length(length: &Length) -> String {
-    let Length { known, iterations } = length;
+fn length(experiment: &Published) -> String {
+    let Length { known, iterations } = experiment.length();
+    let most = experiment.file.quick_time;
+    let is_extended = known < most && experiment.jobs.iter().any(|job| job.method.is_one_start());
     let known = duration(Duration::from_secs(known.as_secs()));
     match iterations {
+        0 if is_extended => {
+            format!("about {known}, and up to {} while claims are open", duration(most))
+        }
         0 => format!("about {known}"),
         n => format!(
             "about {known} for starts and warm-ups, and the time of {} iterations",
-            count(*n)
+            count(n)
         ),
     }
 }

@@ -57,7 +57,8 @@ mod tests {
         assert_eq!([1, 4, 28, 29, 256].map(pool_size), [10, 10, 10, 9, 1]);
         assert!((1..=256).all(|workers| Size::of_workers(workers).connections() <= 280));
         let yaml = std::fs::read_to_string(Home::find().unwrap().compose()).unwrap();
-        let most = format!("max_connections=${{POSTGRES_CONNECTIONS:-{}}}]", postgres::CONNECTIONS);
+        let most =
+            format!("max_connections=${{POSTGRES_CONNECTIONS:-{}}}\"]", postgres::CONNECTIONS);
         assert!(yaml.contains(&most));
     }
 }

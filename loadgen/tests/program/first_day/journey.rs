@@ -115,7 +115,7 @@ weight = 20
   expect = { status = 201, json_type = { "/order" = "number" } }
 
 [thresholds]
-"buy.p95" = "< 30s"
+"buy.p50" = "< 30s"
 "iteration.error_rate" = "< 1%"
 "#;
 
