@@ -78,7 +78,7 @@ impl Method {
     }
 
     /// Returns whether the round, or slice, of this number is the first one of a start.
-    pub fn starts_with(self, number: u32) -> bool {
+    pub fn begins_start(self, number: u32) -> bool {
         match self {
             Self::Rounds | Self::Duets => true,
             Self::Slices(slicing) => slicing.place(number).number == 1,

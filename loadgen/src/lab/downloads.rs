@@ -14,7 +14,7 @@ use crate::text::counted;
 /// Largest number of packages that are named, not counted.
 const FEW: usize = 3;
 
-/// What a lab of processes must provide.
+/// Targets and services that a lab of processes must provide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Needs {
     /// Targets, with their upstreams.

@@ -238,7 +238,7 @@ fn idle_targets_leave_no_target_without_a_connection() {
         "--server-workers=8",
         "--slices=2",
         "--rounds=1",
-        "--duration=600ms",
+        "--duration=6s",
         "--warmup=0s",
         "--no-calibrate",
         "--format=json",

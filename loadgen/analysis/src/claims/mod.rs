@@ -30,6 +30,9 @@ use loadgen_scenario::{Metric, Operator};
 /// Prolonged Observation of Each Patient", 1976).
 const CLEAR: f64 = 0.001;
 
+/// Numbers of rounds after which claims may be looked at: few looks, so that looking costs no certainty.
+pub const LOOKS: [u32; 6] = [5, 8, 12, 16, 20, 25];
+
 /// Targets that were measured for the claims about a group.
 #[derive(Clone, Copy)]
 pub struct Arms<'a> {
@@ -48,17 +51,8 @@ pub struct Arms<'a> {
 #[must_use]
 pub fn judge_claim(claim: &Claim, arms: Arms<'_>) -> ClaimRecord {
     let result = judge(claim, arms, LEVEL);
-    ClaimRecord {
-        says: claim.sentence(arms.group),
-        group: arms.group.name.clone(),
-        metric: claim.metric.to_string(),
-        range: Some(range(&claim.statement, &claim.metric)),
-        finding: result.finding,
-        evidence: result.evidence,
-        published: claim.statement.published(),
-        why: result.why,
-        more_rounds: result.more_rounds.filter(|_| !arms.one_start),
-    }
+    let more_rounds = result.more_rounds.filter(|_| !arms.one_start);
+    record(claim, arms.group, ClaimResult { more_rounds, ..result })
 }
 
 /// Returns the record of a claim that is not judged here, for this reason.
@@ -69,22 +63,26 @@ pub fn not_judged(claim: &Claim, group: &Group, why: String) -> ClaimRecord {
         other => vec![other.arms()],
     };
     let names = |arms: &[usize]| arms.iter().map(|&arm| group.arms[arm].name.clone()).collect();
-    let evidence = about.into_iter().map(|arms| EvidenceRecord {
-        arms: names(arms),
-        figure: None,
-        confidence_95: None,
-        rounds: 0,
-    });
+    let evidence = about.into_iter().map(|arms| without_figure(names(arms)));
+    record(claim, group, ClaimResult::not_shown(evidence.collect(), why))
+}
+
+/// Returns the evidence of arms that have no figure.
+fn without_figure(arms: Vec<String>) -> EvidenceRecord {
+    EvidenceRecord { arms, figure: None, confidence_95: None, rounds: 0 }
+}
+
+fn record(claim: &Claim, group: &Group, result: ClaimResult) -> ClaimRecord {
     ClaimRecord {
         says: claim.sentence(group),
         group: group.name.clone(),
         metric: claim.metric.to_string(),
         range: Some(range(&claim.statement, &claim.metric)),
-        finding: Finding::CouldNotBeShown,
-        evidence: evidence.collect(),
+        finding: result.finding,
+        evidence: result.evidence,
         published: claim.statement.published(),
-        why: Some(why),
-        more_rounds: None,
+        why: result.why,
+        more_rounds: result.more_rounds,
     }
 }
 
@@ -256,15 +254,7 @@ impl<'a> Judging<'a> {
         let name = self.name(arm).to_owned();
         let figures = match self.figures(arm) {
             Ok(figures) => figures,
-            Err(why) => {
-                let none = EvidenceRecord {
-                    arms: vec![name],
-                    figure: None,
-                    confidence_95: None,
-                    rounds: 0,
-                };
-                return ClaimResult::not_shown(vec![none], why);
-            }
+            Err(why) => return ClaimResult::not_shown(vec![without_figure(vec![name])], why),
         };
         let values: Vec<f64> = figures.values().copied().collect();
         let rounds = u32::try_from(values.len()).unwrap_or(u32::MAX);
@@ -303,7 +293,7 @@ impl<'a> Judging<'a> {
     /// there is none, with the evidence so far.
     fn paired(&self, arms: [usize; 2]) -> Result<Ratio, (Vec<EvidenceRecord>, String)> {
         let names = arms.map(|arm| self.name(arm).to_owned()).to_vec();
-        let none = EvidenceRecord { arms: names, figure: None, confidence_95: None, rounds: 0 };
+        let none = without_figure(names);
         let no_evidence = |why| (vec![none.clone()], why);
         let [one, other] = [self.figures(arms[0]), self.figures(arms[1])];
         let (one, other) = (one.map_err(no_evidence)?, other.map_err(no_evidence)?);

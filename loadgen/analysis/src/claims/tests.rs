@@ -207,22 +207,24 @@ fn a_claim_is_open_until_it_is_clear() {
     assert!(!order(&[target("a", &FAST), target("b", &[])]));
 }
 
-/// A claim about equal arms is looked at after 5, 8, 12 and 16 rounds, and the rounds end once it is clear.
+/// A claim about equal arms is looked at after the numbers of rounds in [`LOOKS`], and the rounds end once it is
+/// clear.
 #[test]
 fn looking_for_clear_claims_keeps_the_level() {
     let mut machine = Machine::new(1, REAL);
     let runs = 1_000;
     let found = (0..runs).filter(|_| {
-        let all = machine.rounds(2, 16);
-        let means = |of: usize, n: usize| -> Vec<f64> {
-            all[..n].iter().map(|round| 100.0 * round[of].exp()).collect()
+        let all = machine.rounds(2, 25);
+        let means = |of: usize, n: u32| -> Vec<f64> {
+            all.iter().take(n as usize).map(|round| 100.0 * round[of].exp()).collect()
         };
         let targets = |n| [target("a", &means(0, n)), target("b", &means(1, n))];
         let order = || claim(Statement::Order(vec![0, 1]));
-        let end = [5, 8, 12, 16]
+        let end = LOOKS
             .into_iter()
-            .find(|&n| n == 16 || !about(&targets(n), false, |arms| is_open(&order(), arms)));
-        let finding = judged(order().statement, &targets(end.unwrap())).finding;
+            .find(|&n| n == 25 || !about(&targets(n), false, |arms| is_open(&order(), arms)))
+            .expect("the last look ends the rounds");
+        let finding = judged(order().statement, &targets(end)).finding;
         finding != Finding::CouldNotBeShown
     });
     let share = found.count() as f64 / f64::from(runs);

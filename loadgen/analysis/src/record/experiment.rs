@@ -7,6 +7,7 @@ use super::capacity::CapacityRecord;
 use super::run::RunRecord;
 use super::saved_as::SavedAs;
 use super::scaling::ScalingRecord;
+use loadgen_scenario::experiment::Source;
 
 /// The saved result of an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +55,13 @@ pub struct SourceRecord {
     /// versions.
     #[serde(default)]
     pub differs: Vec<String>,
+}
+
+impl From<&Source> for SourceRecord {
+    fn from(source: &Source) -> Self {
+        let Source { title, year, url, differs } = source.clone();
+        Self { title, year, url, differs }
+    }
 }
 
 /// Results of the arms of one group, which are measured in interleaved rounds.

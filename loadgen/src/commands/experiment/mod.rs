@@ -14,7 +14,7 @@ use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};
 use crate::experiment::experiments::find;
 use crate::experiment::job::{Job, Method, random_seed};
-use crate::experiment::published::{Bearable, LeftOut, Published};
+use crate::experiment::published::{LeftOut, Published, TargetCpus};
 use crate::experiment::search::Terms;
 use crate::experiment::slicing::Slicing;
 use crate::experiment::subject::{Server, Subject};
@@ -72,13 +72,11 @@ fn published(args: &ExperimentArgs, quick: bool) -> Result<Published, Failure> {
         quick,
     };
     let mut left_out = left_out(&file, &targets, settings.runtime)?;
-    let bearable = Bearable {
-        target_cpus: match &targets {
-            Targets::Lab { .. } => u32::try_from(Layout::here(1).target.len()).ok(),
-            Targets::Running(_) => None,
-        },
-    };
-    bearable.leave_out(&file, &mut left_out);
+    let target_cpus = TargetCpus(match &targets {
+        Targets::Lab { .. } => u32::try_from(Layout::here(1).target.len()).ok(),
+        Targets::Running(_) => None,
+    });
+    target_cpus.leave_out(&file, &mut left_out);
     let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
     let mut searches = BTreeMap::new();
     for (index, group) in file.groups.iter().enumerate() {
@@ -103,7 +101,7 @@ fn published(args: &ExperimentArgs, quick: bool) -> Result<Published, Failure> {
         }
         groups.push(first..jobs.len());
     }
-    Ok(Published { file, quick, jobs, groups, searches, left_out, bearable })
+    Ok(Published { file, quick, jobs, groups, searches, left_out, target_cpus })
 }
 
 /// Everything that arms can load.

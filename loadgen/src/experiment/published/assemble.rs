@@ -65,12 +65,7 @@ impl Published {
             experiment: file.name.clone(),
             title: file.title.clone(),
             description: file.description.clone(),
-            source: file.source.as_ref().map(|source| SourceRecord {
-                title: source.title.clone(),
-                year: source.year,
-                url: source.url.clone(),
-                differs: source.differs.clone(),
-            }),
+            source: file.source.as_ref().map(SourceRecord::from),
             quick: self.quick,
             started: humantime::format_rfc3339_seconds(site.started).to_string(),
             command: command_line(),
@@ -82,7 +77,7 @@ impl Published {
                     let group = &file.groups[claim.group];
                     let targets = targets(claim.group);
                     let one_start = of_group(claim.group).any(|run| run.load.one_start);
-                    match self.bearable.why_not(claim, group) {
+                    match self.target_cpus.why_not(claim, group) {
                         Some(why) => not_judged(claim, group, why),
                         None => {
                             let targets = &targets;

@@ -70,8 +70,8 @@ impl Published {
             groups.push(first..jobs.len());
         }
         left_out.check(&jobs)?;
-        let (file, quick, bearable) = (self.file.clone(), self.quick, self.bearable);
-        Ok(Self { file, quick, jobs, groups, searches, left_out, bearable })
+        let (file, quick, target_cpus) = (self.file.clone(), self.quick, self.target_cpus);
+        Ok(Self { file, quick, jobs, groups, searches, left_out, target_cpus })
     }
 }
 

@@ -20,12 +20,7 @@ pub struct Length {
 impl Published {
     /// Returns the approximate length of the experiment, with its searches.
     pub fn length(&self) -> Length {
-        let mut all = Length::default();
-        for (index, job) in self.jobs.iter().enumerate() {
-            if !self.searches.contains_key(&index) {
-                of_rounds(job, &mut all);
-            }
-        }
+        let mut all = self.length_of_rounds();
         for (_, quest) in self.quests() {
             all.known += quest.trial_length() * quest.trials();
         }
@@ -34,6 +29,19 @@ impl Published {
         let seconds = if self.quick { ALONE_QUICK_S } else { ALONE_S };
         all.known +=
             Duration::from_secs(seconds.into()) * u32::try_from(alone.count()).unwrap_or(0);
+        all
+    }
+
+    /// Returns the jobs that are rounds under a load.
+    pub(super) fn jobs_of_rounds(&self) -> impl Iterator<Item = &Job> {
+        let jobs = self.jobs.iter().enumerate();
+        jobs.filter(|(index, _)| !self.searches.contains_key(index)).map(|(_, job)| job)
+    }
+
+    /// Returns the approximate length of all rounds under a load, with their starts.
+    pub(super) fn length_of_rounds(&self) -> Length {
+        let mut all = Length::default();
+        self.jobs_of_rounds().for_each(|job| of_rounds(job, &mut all));
         all
     }
 }

@@ -2,10 +2,10 @@
 
 mod assemble;
 mod autosave;
-mod bearable;
 mod left_out;
 mod length;
 mod quick;
+mod target_cpus;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use self::assemble::Recorded;
 use self::autosave::Autosave;
-pub use self::bearable::Bearable;
 pub use self::left_out::LeftOut;
 pub use self::length::Length;
-use self::quick::{Budget, fewest};
+use self::quick::Budget;
+pub use self::target_cpus::TargetCpus;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
@@ -25,7 +25,7 @@ use super::observe::Observe;
 use super::run::Run;
 use super::search::searched::Searched;
 use super::search::{CapacitySearch, Terms, search};
-use super::session::{OVERHEAD, Session, Stopped};
+use super::session::{Session, Stopped};
 use super::site::Site;
 use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
@@ -51,8 +51,8 @@ pub struct Published {
     pub searches: BTreeMap<usize, Terms>,
     /// Arms that this machine cannot run, or cannot compare, each with the reason. The jobs lack these arms.
     pub left_out: LeftOut,
-    /// What the machine has, as far as claims need it.
-    pub bearable: Bearable,
+    /// CPUs of the targets, of which arms and claims may need several.
+    pub target_cpus: TargetCpus,
 }
 
 /// Results of all groups.
@@ -94,24 +94,13 @@ impl Experiment for Published {
     fn forecast(&self) -> (u32, Option<Duration>) {
         let rounds =
             |job: &Job| job.rounds * u32::try_from(job.contenders.len()).unwrap_or(u32::MAX);
-        let of_rounds = || {
-            let jobs = self.jobs.iter().enumerate();
-            jobs.filter(|(index, _)| !self.searches.contains_key(index)).map(|(_, job)| job)
-        };
-        let all = of_rounds().map(rounds).sum();
-        let length = |job: &Job| {
-            if job.method.is_one_start() {
-                return Some(fewest(job));
-            }
-            let length = job.plan(0, String::new(), 1).length()?;
-            Some((length + OVERHEAD) * rounds(job))
-        };
-        let total: Option<Duration> = of_rounds().map(length).sum();
-        (all, total.map(|total| total / all.max(1)))
+        let all = self.jobs_of_rounds().map(rounds).sum();
+        let Length { known, iterations } = self.length_of_rounds();
+        (all, (iterations == 0).then(|| known / all.max(1)))
     }
 
     fn announcement(&self) -> Option<String> {
-        self.bearable.announcement(&self.file)
+        self.target_cpus.announcement(&self.file)
     }
 
     fn without(&self, lacks: &Lacks) -> Result<Option<Self>, Failure> {

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::Published;
-use crate::analysis::claims::{Arms, is_open};
+use crate::analysis::claims::{Arms, LOOKS, is_open};
 use crate::experiment::job::Job;
 use crate::experiment::measured::Measured;
 use crate::experiment::observe::Event;
@@ -16,9 +16,6 @@ use crate::text::{counted, duration};
 
 /// Assumed length of a load that iterations end.
 const OF_ITERATIONS: Duration = Duration::from_millis(500);
-
-/// Numbers of rounds after which claims are looked at: few looks, so that looking costs no certainty.
-const LOOKS: [u32; 6] = [5, 8, 12, 16, 20, 25];
 
 /// Time that is left for the groups of an experiment.
 pub(super) struct Budget {
@@ -108,14 +105,16 @@ impl Published {
         let claims = self.file.claims.iter().filter(|claim| claim.group == group);
         claims
             .filter(|claim| {
-                self.bearable.why_not(claim, arms.group).is_none() && is_open(claim, arms)
+                self.target_cpus.why_not(claim, arms.group).is_none() && is_open(claim, arms)
             })
             .count()
     }
 
     /// Returns the estimated time that the fewest rounds of a group need, with their start.
     pub(super) fn needs(&self, group: usize) -> Duration {
-        self.jobs[self.groups[group].clone()].iter().map(fewest).sum()
+        // Searches come after the time for rounds.
+        let of_rounds = self.groups[group].clone().filter(|job| !self.searches.contains_key(job));
+        of_rounds.map(|job| fewest(&self.jobs[job])).sum()
     }
 
     /// Returns the number of loads in each round of a group.

@@ -82,7 +82,7 @@ impl Session<'_> {
         before: Option<&Measured>,
         running: Option<&mut Target>,
     ) -> BTreeMap<String, u64> {
-        if before.is_none() || !self.job().method.starts_with(begun.number) {
+        if before.is_none() || !self.job().method.begins_start(begun.number) {
             return BTreeMap::new();
         }
         let services = Services::of(running, &mut self.standing.targets, self.lab.as_mut());

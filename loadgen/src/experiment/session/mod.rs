@@ -29,7 +29,7 @@ use tokio_util::sync::CancellationToken;
 use self::calibration::{calibration, can_be_told};
 use self::generator::Generator;
 use self::probe::Probe;
-use self::standing::{Standing, Turn as Contender};
+use self::standing::{ContenderIndex, Standing};
 pub use self::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Plan, Results, TrialAnswer};
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         for of in measured.iter_mut() {
             (of.workers, of.backends) = (workers, backends.clone());
         }
-        let turns: Vec<Contender> = jobs
+        let turns: Vec<ContenderIndex> = jobs
             .clone()
             .flat_map(|job| (0..self.jobs[job].contenders.len()).map(move |of| (job, of)))
             .collect();

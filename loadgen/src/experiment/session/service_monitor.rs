@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
 use super::probe::Probe;
-use super::standing::Turn;
+use super::standing::ContenderIndex;
 use crate::engine::Plan;
 use crate::lab::{
     CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
@@ -35,7 +35,7 @@ impl<'a> Services<'a> {
     /// Returns the services of a round over one target.
     pub(super) fn of(
         running: Option<&'a mut Target>,
-        idle: &'a mut BTreeMap<Turn, Target>,
+        idle: &'a mut BTreeMap<ContenderIndex, Target>,
         lab: Option<&'a mut Lab>,
     ) -> Self {
         let targets = running.into_iter().collect();

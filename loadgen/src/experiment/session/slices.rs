@@ -7,7 +7,7 @@
 use std::ops::RangeInclusive;
 
 use super::Session;
-use super::standing::Turn;
+use super::standing::ContenderIndex;
 use super::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::experiment::measured::Measured;
@@ -23,7 +23,7 @@ impl Session<'_> {
         measured: &mut Measured,
     ) -> Result<(), Stopped> {
         let contenders = 0..self.job().contenders.len();
-        let turns: Vec<Turn> = contenders.map(|of| (self.current, of)).collect();
+        let turns: Vec<ContenderIndex> = contenders.map(|of| (self.current, of)).collect();
         for start in starts {
             let result = match self.start_all(&turns, start).await {
                 Ok(()) => self.load_in_turn(slicing.numbers(start), measured).await,

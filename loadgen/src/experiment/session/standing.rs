@@ -12,25 +12,30 @@ use crate::experiment::observe::Begun;
 use crate::failure::Failure;
 use crate::lab::Target;
 
-/// A contender: the index of its job, and its index in that job.
-pub(super) type Turn = (usize, usize);
+/// Index of a contender's job, and its index in that job.
+pub(super) type ContenderIndex = (usize, usize);
 
 /// Targets that are up without load. Empty while each round has a start of its own.
 #[derive(Default)]
 pub(super) struct Standing {
     /// The targets. Absent are the target under load, and servers that loadgen does not start.
-    pub targets: BTreeMap<Turn, Target>,
+    pub targets: BTreeMap<ContenderIndex, Target>,
     /// Memory of each service before the first load of each target, in bytes, by service.
-    idle_memory: BTreeMap<Turn, BTreeMap<String, u64>>,
+    idle_memory: BTreeMap<ContenderIndex, BTreeMap<String, u64>>,
 }
 
 impl Session<'_> {
     /// Fills the backends with data and starts these contenders, which share the data. Servers that run
     /// already are not started.
-    pub(super) async fn start_all(&mut self, turns: &[Turn], start: u32) -> Result<(), Stopped> {
+    pub(super) async fn start_all(
+        &mut self,
+        turns: &[ContenderIndex],
+        start: u32,
+    ) -> Result<(), Stopped> {
         self.standing = Standing::default();
         let jobs = self.jobs;
-        let is_started = |&(job, contender): &Turn| jobs[job].running(contender).is_none();
+        let is_started =
+            |&(job, contender): &ContenderIndex| jobs[job].running(contender).is_none();
         if !turns.iter().any(is_started) {
             return Ok(());
         }

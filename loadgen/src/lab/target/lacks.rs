@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 
-/// What a lab lacks, each with the reason: one line that begins with what is missing.
+/// Targets and services that a lab lacks, each with the reason: one line that begins with the missing program.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lacks {
     /// Targets that cannot run.

@@ -69,7 +69,7 @@ pub(crate) struct ClaimRow<'a> {
 pub(crate) struct Claimed {
     /// Name of the arm, or of both arms: `go ÷ flask`.
     pub name: String,
-    /// What this figure shows: for one of several pairs, by the pair's own interval.
+    /// Finding of this figure; for one of several pairs, by the pair's own interval.
     pub shown: Shown,
     /// The figure measured here; `None` if it was not measured.
     pub figure: Option<f64>,

@@ -172,12 +172,7 @@ pub fn record(name: &str) -> ExperimentRecord {
         experiment: file.name.clone(),
         title: file.title.clone(),
         description: file.description.clone(),
-        source: file.source.as_ref().map(|source| SourceRecord {
-            title: source.title.clone(),
-            year: source.year,
-            url: source.url.clone(),
-            differs: source.differs.clone(),
-        }),
+        source: file.source.as_ref().map(SourceRecord::from),
         started: "2026-11-24T02:00:00Z".to_owned(),
         command: vec!["loadgen".to_owned(), "experiment".to_owned(), name.to_owned()],
         groups: groups.collect(),

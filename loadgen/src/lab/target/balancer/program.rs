@@ -13,7 +13,7 @@ use crate::lab::service::programs::on_path;
 /// Variable that names the program, so that machines with and without HAProxy can use the same one.
 const CHOICE: &str = "LOADGEN_BALANCER";
 
-/// What is said if HAProxy is missing.
+/// Message to the user if HAProxy is missing.
 const LACKS: &str = "haproxy is not on the PATH";
 
 const HELP: &str = "install HAProxy: `apt install haproxy`, or leave out the replicas";

@@ -1,4 +1,4 @@
-//! Which arms and claims of an experiment this machine can bear.
+//! Leaves out the arms and the claims of an experiment that need more CPUs than the targets have.
 
 use std::collections::BTreeSet;
 
@@ -6,14 +6,11 @@ use super::left_out::LeftOut;
 use crate::scenario::experiment::{Claim, ExperimentFile, Group};
 use crate::text::counted;
 
-/// What the machine has, as far as arms and claims need it.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Bearable {
-    /// CPUs of the targets; `None` if unknown, because loadgen does not start the targets.
-    pub target_cpus: Option<u32>,
-}
+/// Number of CPUs of the targets; `None` if unknown, because loadgen does not start the targets.
+#[derive(Debug, Clone, Copy)]
+pub struct TargetCpus(pub Option<u32>);
 
-impl Bearable {
+impl TargetCpus {
     /// Returns why the claim about `group` cannot be judged on this machine; `None` if it can.
     pub fn why_not(self, claim: &Claim, group: &Group) -> Option<String> {
         let of_arms = claim.statement.arms().iter().map(|&arm| group.arms[arm].needs_cpus);
@@ -65,7 +62,7 @@ impl Bearable {
 
     /// Returns the reason against a comparison that needs this number of CPUs; `None` if there are as many.
     fn without(self, needs_cpus: u32) -> Option<String> {
-        let here = self.target_cpus.filter(|cpus| *cpus < needs_cpus)?;
+        let here = self.0.filter(|cpus| *cpus < needs_cpus)?;
         let needs = counted(needs_cpus.into(), "CPU");
         Some(format!("not comparable here: needs {needs} for the targets, which have {here}"))
     }
