@@ -9,7 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from targets.tests.process import Started, started
+from targets.tests.process import STARTS_WITHIN_S, Started, started
 from targets.tests.test_servers import SETTLES_WITHIN_S, STOPS_WITHIN_S
 
 WORKERS = 3
@@ -18,7 +18,8 @@ WORKERS = 3
 @pytest.fixture
 def server() -> Iterator[Started]:
     with started("fastapi-daphne", WORKERS) as server:
-        assert httpx.get(f"http://{server.host}:{server.port}/").status_code == 200
+        # The program listens before its worker processes do, and each of them imports the application first.
+        assert httpx.get(f"http://{server.host}:{server.port}/", timeout=STARTS_WITHIN_S).status_code == 200
         time.sleep(SETTLES_WITHIN_S)
         yield server
 

@@ -1,5 +1,6 @@
 //! A run reports its end, no matter how it ends, and leaves nothing behind.
 
+use std::io::Read;
 use std::process::Child;
 
 use rustix::process::Signal;
@@ -10,11 +11,15 @@ use crate::support::{container, finish, left_of, podman, spawn, start};
 
 const LONG: [&str; 4] = ["--scenario=redis3", "--target=sanic", "--duration=30s", "--out=run"];
 
-/// Waits until the target is under load. The few requests before the load
-/// (readiness, verification) do not matter here.
+/// Waits until the run says how its load goes on, and returns the name of the target's container.
 fn under_load(run: &mut Child) -> String {
     let name = container(run, "sanic");
-    std::thread::sleep(std::time::Duration::from_secs(5));
+    let (stderr, mut said) = (run.stderr.as_mut().unwrap(), Vec::new());
+    while !said.ends_with(b"s left\n") {
+        let mut byte = [0];
+        stderr.read_exact(&mut byte).unwrap();
+        said.extend(byte);
+    }
     name
 }
 
