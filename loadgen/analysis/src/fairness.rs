@@ -260,6 +260,7 @@ mod tests {
             description: None,
             rounds: 5,
             quick_one_start: false,
+            in_quick_form: true,
             quick_rounds: 5,
             capacity: None,
             quick_capacity: None,

@@ -16,7 +16,9 @@ fn experiment(quick_time: &str, claims: &str) -> String {
          quick = {{ one_start = true }}\n\
          [[group.arm]]\nname = \"few\"\ntarget = \"fastapi\"\nload = {{ users = 2, iterations = 60 }}\n\
          [[group.arm]]\nname = \"many\"\ntarget = \"sanic\"\nload = {{ users = 4, iterations = 80 }}\n\
-         [[group.arm]]\nname = \"spare\"\ntarget = \"fastapi\"\nload = {{ users = 2, iterations = 60 }}\n{claims}"
+         [[group.arm]]\nname = \"spare\"\ntarget = \"fastapi\"\nload = {{ users = 2, iterations = 60 }}\n\
+         [[group]]\nname = \"rates\"\nscenario = \"hello.toml\"\ncapacity = {{}}\nquick = false\n\
+         [[group.arm]]\ntarget = \"flask\"\n{claims}"
     )
 }
 
@@ -66,6 +68,8 @@ fn arms_share_a_start_and_clear_claims_end_the_rounds() {
     assert_eq!(claim["finding"], json!("held"), "{claim}");
     let changed = record["groups"][0]["changed"].as_array().unwrap();
     assert!(changed.contains(&json!("one start of all arms instead of one for each round")));
+    assert_eq!(record["groups"][1]["capacity"], Value::Null, "the quick form leaves it out");
+    assert!(finished.stdout.contains("not in the quick form"), "{}", finished.stdout);
 }
 
 #[test]

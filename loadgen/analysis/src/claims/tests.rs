@@ -24,6 +24,7 @@ fn group(names: &[&str]) -> Group {
         name: "direct".to_owned(),
         description: None,
         rounds: 5,
+        in_quick_form: true,
         quick_rounds: 5,
         quick_one_start: false,
         capacity: None,

@@ -52,6 +52,7 @@ fn explain_group(group: &Group) -> String {
     out += "\n";
     let _ = write!(out, "    rounds      {}", group.counted(group.rounds));
     let _ = match group.quick_rounds {
+        _ if !group.in_quick_form => writeln!(out, " (quick: none)"),
         same if same == group.rounds => writeln!(out),
         quick => writeln!(out, " (quick: {})", group.counted(quick)),
     };

@@ -71,6 +71,8 @@ pub struct Group {
     pub description: Option<String>,
     /// Number of rounds over each arm in the full form; at least 1.
     pub rounds: u32,
+    /// Whether the quick form measures the group.
+    pub in_quick_form: bool,
     /// Number of rounds over each arm in the quick form; at least 1.
     pub quick_rounds: u32,
     /// Whether the quick form has one start for all rounds, in which all arms are up and are loaded in turn.
@@ -274,7 +276,8 @@ impl Group {
             arm.quick.as_ref().is_some_and(|load| *load != arm.scenario.load)
                 || arm.quick_warmup != arm.warmup
         };
-        self.quick_one_start
+        !self.in_quick_form
+            || self.quick_one_start
             || self.quick_rounds != self.rounds
             || self.quick_capacity != self.capacity
             || self.arms.iter().any(differs)

@@ -240,6 +240,11 @@ impl<'a> Value<'a> {
         self.fault(message, "out of range", "", faults)
     }
 
+    /// Whether the value is `true` or `false`.
+    pub(super) fn is_boolean(&self) -> bool {
+        matches!(self.node.get_ref(), DeValue::Boolean(_))
+    }
+
     pub(super) fn boolean(&self, faults: &mut Faults<'_>) -> Option<bool> {
         match self.node.get_ref() {
             DeValue::Boolean(boolean) => Some(*boolean),

@@ -59,7 +59,8 @@ fn published(args: &ExperimentArgs, quick: bool) -> Result<Published, Failure> {
         &Numbers::default(),
         arms.any(|arm| !arm.scenario.backends.is_empty()),
     )?;
-    if args.quick && !file.groups.iter().any(Group::has_quick_form) {
+    let is_measured = file.groups.iter().any(|group| group.in_quick_form);
+    if args.quick && !(is_measured && file.groups.iter().any(Group::has_quick_form)) {
         let message = "--quick chooses the quick form, but the experiment has none";
         let help = "leave out the option, or give a group a `quick` table";
         return Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help));
@@ -77,6 +78,9 @@ fn published(args: &ExperimentArgs, quick: bool) -> Result<Published, Failure> {
         Targets::Running(_) => None,
     });
     target_cpus.leave_out(&file, &mut left_out);
+    if settings.quick {
+        left_out.add_groups(&file, "not in the quick form", |group| !group.in_quick_form);
+    }
     let (mut jobs, mut groups): (Vec<Job>, Vec<Range<usize>>) = (Vec::new(), Vec::new());
     let mut searches = BTreeMap::new();
     for (index, group) in file.groups.iter().enumerate() {

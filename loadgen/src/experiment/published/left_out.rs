@@ -8,7 +8,7 @@ use crate::experiment::job::Job;
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::lab::Lacks;
-use crate::scenario::experiment::ExperimentFile;
+use crate::scenario::experiment::{ExperimentFile, Group};
 
 /// Reasons why arms were left out, by the index of their group and their name. A reason is one line; the part
 /// before its first semicolon says what is missing, such as `needs Go 1.26`.
@@ -19,6 +19,19 @@ impl LeftOut {
     /// Adds an arm.
     pub fn add(&mut self, group: usize, arm: &str, why: String) {
         self.0.insert((group, arm.to_owned()), why);
+    }
+
+    /// Adds all arms of the groups for which `is_left_out` holds.
+    pub fn add_groups(
+        &mut self,
+        file: &ExperimentFile,
+        why: &str,
+        is_left_out: impl Fn(&Group) -> bool,
+    ) {
+        for (index, group) in file.groups.iter().enumerate().filter(|(_, group)| is_left_out(group))
+        {
+            group.arms.iter().for_each(|arm| self.add(index, &arm.name, why.to_owned()));
+        }
     }
 
     /// Returns why an arm was left out; `None` if it was not.

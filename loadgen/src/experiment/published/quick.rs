@@ -27,14 +27,13 @@ impl Budget {
         Self { until: Instant::now() + time }
     }
 
-    /// Returns the end of a group's time: what its fewest rounds need, and a share of the time that all
-    /// groups leave. `needs` has the needs of the group and of those after it.
-    fn end_of_first(&self, needs: &[Duration]) -> Instant {
-        let (now, all) = (Instant::now(), needs.iter().sum::<Duration>());
-        let first = needs.first().copied().unwrap_or_default();
-        let spare = self.until.saturating_duration_since(now).saturating_sub(all);
-        let share = first.as_secs_f64() / all.as_secs_f64().max(f64::MIN_POSITIVE);
-        now + first + spare.mul_f64(share.min(1.0))
+    /// Returns the end of the time for further rounds of a group whose fewest rounds are done: its share of the time
+    /// that the fewest rounds of `later` groups leave. `needed` is the time that its own fewest rounds were to need.
+    fn end(&self, needed: Duration, later: Duration) -> Instant {
+        let now = Instant::now();
+        let spare = self.until.saturating_duration_since(now).saturating_sub(later);
+        let share = needed.as_secs_f64() / (needed + later).as_secs_f64().max(f64::MIN_POSITIVE);
+        now + spare.mul_f64(share.min(1.0))
     }
 }
 
@@ -49,12 +48,10 @@ impl Published {
         site: &Site<'_>,
         measured: &mut [Measured],
     ) {
-        let needs: Vec<Duration> = (group..self.groups.len()).map(|it| self.needs(it)).collect();
-        let end = budget.end_of_first(&needs);
         let (jobs, fewest) =
             (self.groups[group].clone(), self.jobs[self.groups[group].start].rounds);
         let looks = || [fewest].into_iter().chain(LOOKS.into_iter().filter(|look| *look > fewest));
-        let (mut done, mut began) = (0, Instant::now());
+        let (mut done, mut began, mut end) = (0, Instant::now(), None);
         for look in looks() {
             measured.iter_mut().for_each(|job| job.rounds_planned = Some(look));
             session.measure_rounds(jobs.clone(), done + 1..=look, measured).await;
@@ -65,6 +62,10 @@ impl Published {
                 break;
             }
             let Some(next) = looks().find(|next| *next > done) else { break };
+            let end = *end.get_or_insert_with(|| {
+                let later = (group + 1..self.groups.len()).map(|it| self.needs(it)).sum();
+                budget.end(self.needs(group), later)
+            });
             let open = self.open_claims(group, session, site, measured);
             if open == 0 || Instant::now() + each * (next - done) > end {
                 break;
@@ -139,14 +140,12 @@ mod tests {
     fn groups_share_the_time_that_their_fewest_rounds_leave() {
         let second = Duration::from_secs(1);
         let budget = Budget::new(100 * second);
-        let left = |needs: &[Duration]| {
-            budget.end_of_first(needs).saturating_duration_since(Instant::now()).as_secs_f64()
+        let left = |needed: u32, later: u32| {
+            let end = budget.end(needed * second, later * second);
+            end.saturating_duration_since(Instant::now()).as_secs_f64()
         };
-        assert!(
-            (left(&[30 * second, 10 * second]) - 75.0).abs() < 0.1,
-            "30 and three quarters of 60"
-        );
-        assert!((left(&[50 * second]) - 100.0).abs() < 0.1, "the last group gets all");
-        assert!((left(&[90 * second, 60 * second]) - 90.0).abs() < 0.1, "its need in any case");
+        assert!((left(30, 10) - 67.5).abs() < 0.1, "three quarters of 90");
+        assert!((left(50, 0) - 100.0).abs() < 0.1, "the last group gets all");
+        assert!(left(90, 110) < 0.1, "the later groups need more than all");
     }
 }

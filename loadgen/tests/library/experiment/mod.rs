@@ -1,5 +1,7 @@
 //! Tests experiment files: a valid file, and the message for each kind of fault.
 
+mod parameters;
+
 use std::time::Duration;
 
 use loadgen::scenario::experiment::{
@@ -146,6 +148,10 @@ fn faults_are_shown_at_their_lines() {
         ("says = \"Sanic is faster\"", "says = \"Sanic is faster\"\narm = \"sanic\""),
         ("rounds = 7", "rounds = 0"),
         ("one_start = true", "one_start = 1"),
+        (
+            "quick = { rounds = 2, one_start = true, load = { users = 10, duration = \"1s\" }, warmup = \"0s\" }",
+            "quick = true",
+        ),
         ("quick_time = \"90s\"", "quick_time = 90"),
         ("needs_cpus = 4", "needs_cpus = 0"),
         ("server_workers = 4", "server_workers = 4\nscenario = \"filled\""),
@@ -197,6 +203,20 @@ fn a_search_has_settings_instead_of_loads() {
     // The claim is about the only group of rounds.
     assert_eq!(file.claims[0].group, 0);
     insta::assert_snapshot!(explain(&file));
+}
+
+#[test]
+fn a_group_can_be_left_out_of_the_quick_form() {
+    let text = SEARCH.replacen(
+        "quick = { rounds = 1, capacity = { duration = \"1s\", precision = \"10%\" } }",
+        "quick = false",
+        1,
+    );
+    let file = read(&text).unwrap();
+    let [rounds, search] = file.groups.as_slice() else { panic!("{file:?}") };
+    assert_eq!((rounds.in_quick_form, search.in_quick_form), (true, false));
+    assert_eq!((rounds.has_quick_form(), search.has_quick_form()), (false, true));
+    assert!(explain(&file).contains("3 searches (quick: none)"), "{}", explain(&file));
 }
 
 #[test]

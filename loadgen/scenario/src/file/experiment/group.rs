@@ -114,6 +114,7 @@ fn read(value: &Value<'_>, known: &Known<'_>, faults: &mut Faults<'_>) -> Option
         name: name?.to_owned(),
         description: description.map(str::to_owned),
         rounds,
+        in_quick_form: !quick.without,
         quick_rounds: quick.rounds.unwrap_or(rounds),
         quick_one_start: quick.one_start,
         capacity: search,

@@ -11,6 +11,8 @@ use crate::load::Load;
 /// Settings of the quick form. `None` keeps the setting of the full form.
 #[derive(Default)]
 pub(super) struct Quick {
+    /// Whether the quick form leaves the group out.
+    pub without: bool,
     /// Load.
     pub load: Option<Load>,
     /// Number of rounds.
@@ -39,6 +41,20 @@ pub(super) fn read_of_group(
     faults: &mut Faults<'_>,
 ) -> Option<Quick> {
     let Some(value) = value else { return Some(Quick::default()) };
+    if value.is_boolean() {
+        return match value.boolean(faults)? {
+            false => Some(Quick { without: true, ..Quick::default() }),
+            true => {
+                let help = "leave out `quick`, or give it a table";
+                value.fault(
+                    "a group is part of the quick form anyway",
+                    "without effect",
+                    help,
+                    faults,
+                )
+            }
+        };
+    }
     let mut table = value.table("`quick`", faults)?;
     let (load, warmup) = take_load(&mut table, faults);
     let rounds =
@@ -61,6 +77,7 @@ pub(super) fn read_of_group(
     };
     table.finish(faults);
     Some(Quick {
+        without: false,
         load: load?,
         rounds: rounds?,
         one_start: one_start?,
