@@ -107,6 +107,10 @@ class RunOptions(MeasuringOptions, total=False):
     """Measure the latency with a few more users, in a process and on connections of their own, beside the load.
     Their iterations begin at random times, at RATE requests per second, from 0.1 to 1000; at 20 without RATE. A
     verdict tells where the latencies of the load differ."""
+    profile: Value | bool
+    """Find out to which functions the CPU time of a request goes: load each target again in ROUNDS profiling rounds
+    after the measured ones, from 2 to 100; in 5 without ROUNDS. py-spy samples the stacks of its Python
+    processes. The figures of these rounds are in no result."""
     slices: Value
     """Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at the same
     time, and are loaded in turn, once in each slice. Each target is loaded for --duration in all slices of a

@@ -95,6 +95,16 @@ class ContainerRecord:
     """Periods in which the container was denied CPUs, over the periods in which it wanted a CPU. A period is usually 100 ms."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CostRecord:
+    """CPU time per expected response."""
+
+    confidence_95: list[float] | None
+    """95 % confidence interval, from the profiling rounds and the measured rounds; `null` for a single round of either."""
+    us_per_request: float
+    """Share of the samples times the measured CPU time per expected response, in µs."""
+
+
 Distribution: TypeAlias = str
 """All latencies of a step, in µs, for the record of a run. Encodes the latencies as an HdrHistogram (V2 encoding, DEFLATE, base64), which HdrHistogram's libraries for other languages can read and merge without loss."""
 
@@ -123,6 +133,36 @@ class FilesystemRecord:
     """Type of the file system, such as `ext4`, `overlay` or `tmpfs`."""
     in_memory: bool
     """Whether written data never reaches a disk: `tmpfs` and `ramfs`."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionDifference:
+    """Difference of a function's own CPU time between two targets."""
+
+    confidence_95: list[float]
+    """95 % confidence interval of this difference alone, by Welch's test."""
+    file: str
+    """File of the function."""
+    function: str
+    """Name of the function."""
+    shown: bool
+    """Whether the difference is no chance: the chance of any false one among all functions is at most one in twenty (Holm)."""
+    us_per_request: float
+    """Difference of its own CPU time per expected response, in µs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionRecord:
+    """Share of one function in the CPU time of a request."""
+
+    file: str
+    """File of the function."""
+    function: str
+    """Name of the function, with those of its classes where the language has them."""
+    own: CostRecord
+    """CPU time in the function itself, and in native functions that it calls."""
+    with_calls: CostRecord
+    """CPU time in the function and in all functions that it calls."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -427,6 +467,40 @@ class Ratios:
     p95: ProbeRatio | None = None
     p99: ProbeRatio | None = None
     p99_9: ProbeRatio | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileDifference:
+    """Functions by which the CPU time of a request differs between two targets."""
+
+    confidence_95: list[float]
+    """95 % confidence interval of this difference, by Welch's test over the measured rounds."""
+    functions: list[FunctionDifference]
+    """Functions that were tested: those with at least 0.5 % of the samples of one of the targets. Those that are shown come first, the largest difference first."""
+    targets: list[str]
+    """Names of the two targets. Differences are of the second one: positive if it takes longer."""
+    us_per_request: float
+    """Difference of the CPU time per expected response, in µs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileRecord:
+    """Where the CPU time of a request goes, by stacks that were sampled in profiling rounds: rounds under the same load after the measured ones, whose figures are in no other field."""
+
+    cpu_us_per_request: float
+    """CPU time of the target per expected response, in µs: the mean of the measured rounds."""
+    failure: str | None
+    """Reason why the target could not be profiled, which leaves the other fields empty; `null` if it could."""
+    functions: list[FunctionRecord]
+    """Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or 1 % with the functions that they call."""
+    gil_percent: float
+    """Share of `samples` that held the interpreter's global lock, in %."""
+    missed_percent: float
+    """Share of the attempts to read a process that failed, in %. What it did then is in no function."""
+    rounds: int
+    """Number of profiling rounds."""
+    samples: int
+    """Number of threads that were seen on a CPU, over all profiling rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1770,6 +1844,8 @@ class TargetRecord:
     """Name of the target, with the number of server workers or users if the run has several: `sanic ×2, 500 users`."""
     probe: ProbeRecord | None
     """Results of the probe beside the load; `null` without a probe, or in earlier versions."""
+    profile: ProfileRecord | None
+    """Functions to which the CPU time of a request goes; `null` without profiling rounds, or in earlier versions."""
     proofs: list[ProofRecord]
     """Proofs of each whole round."""
     rate_over_rounds_per_s: OverRounds | None
@@ -1832,6 +1908,8 @@ class RunRecord:
     """Noise floor of the last earlier run with `--aa` on this machine, in the same runtime, and likewise with rounds, duets or slices; `null` without such a run, or if this run compares a server with itself."""
     precision: PrecisionRecord | None
     """Precision that was asked for, and what it cost; `null` without `--precision`, or in earlier versions."""
+    profile_differences: list[ProfileDifference]
+    """Functions by which each other target differs from the first one, for targets that are mostly the same program; empty without profiling rounds, and in documents of earlier versions."""
     scaling: list[ScalingRecord]
     """Scaling of each target that was measured with at least three numbers of replicas or server workers; empty in documents of earlier versions."""
     scenario: str

@@ -8,6 +8,7 @@
 //! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair;
 //!   [`changed_limits`]: the limits of an experiment's file that were not in force.
 //! - [`scaling`]: how throughput grows with replicas or server workers.
+//! - [`attribute`]: which functions the CPU time of a request goes to; [`explain_difference`]: those by which two targets differ.
 //! - [`capacity`](Search): chooses the next rate that a search tries, and combines the results.
 
 mod bottleneck;
@@ -28,6 +29,7 @@ mod over_rounds;
 mod plateau;
 mod precision;
 mod probe;
+mod profile;
 pub mod record;
 mod runs;
 pub mod scaling;
@@ -56,6 +58,7 @@ pub use offered_rate::OfferedRate;
 pub use plateau::{Loaded, Plateau};
 pub use precision::Needed;
 pub use probe::probe_ratios;
+pub use profile::{Profile, attribute, explain_difference};
 pub use runs::{Comparable, NotComparable};
 pub use slices::{MostVariance, most_variance, variation};
 pub use starts::{by_start, starts};

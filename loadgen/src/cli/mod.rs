@@ -124,6 +124,9 @@ pub enum Command {
     /// Run one service, and end the service when loadgen ends; started by loadgen itself.
     #[command(hide = true)]
     Guard(GuardArgs),
+    /// Run one server, and sample its stacks when asked; started by loadgen itself.
+    #[command(hide = true)]
+    Launcher(LauncherArgs),
 }
 
 /// Options of `run`.
@@ -184,6 +187,11 @@ pub struct RunArgs {
     /// 0.1 to 1000; at 20 without RATE. A verdict tells where the latencies of the load differ.
     #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations", "slices"])]
     pub probe: Option<f64>,
+    /// Find out to which functions the CPU time of a request goes: load each target again in ROUNDS
+    /// profiling rounds after the measured ones, from 2 to 100; in 5 without ROUNDS. py-spy samples
+    /// the stacks of its Python processes. The figures of these rounds are in no result.
+    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "5", value_parser = clap::value_parser!(u32).range(2..=100))]
+    pub profile: Option<u32>,
     /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are
     /// up at the same time, and are loaded in turn, once in each slice. Each target is loaded for
     /// --duration in all slices of a start together. --rounds is then the number of starts.
@@ -355,6 +363,20 @@ pub struct CheckArgs {
     /// TLS of these requests.
     #[command(flatten)]
     pub tls: TlsArgs,
+}
+
+/// Options of `launcher`, which the lab sets.
+#[derive(Debug, Args)]
+pub struct LauncherArgs {
+    /// Socket on which to listen.
+    #[arg(long)]
+    pub socket: PathBuf,
+    /// CPUs that the launcher itself may use [default: those of the server].
+    #[arg(long, value_delimiter = ',')]
+    pub cpus: Vec<usize>,
+    /// Command line of the server.
+    #[arg(last = true, required = true)]
+    pub command: Vec<OsString>,
 }
 
 /// Options of `guard`, which the lab sets.

@@ -10,6 +10,7 @@ mod experiment;
 mod guard;
 mod init;
 mod lab;
+mod launcher;
 mod list;
 mod man;
 mod manager;
@@ -46,6 +47,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),
         Some(Command::Guard(args)) => return guard::run(args),
+        Some(Command::Launcher(args)) => return launcher::run(args),
     };
     result.unwrap_or_else(|failure| say_failure(&failure)).into()
 }

@@ -3,8 +3,8 @@
 use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
 use super::options::{
-    Contest, Output, duet, gate, job, junit, precision, probe, request, scenario_to_run, slices,
-    unused,
+    Contest, Output, duet, gate, job, junit, precision, probe, profile, request, scenario_to_run,
+    slices, unused,
 };
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
@@ -42,6 +42,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         aa,
         duet,
         probe,
+        profile,
         slices,
         rounds,
         precision,
@@ -59,6 +60,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
     duet::check(&job)?;
     probe::check(&job)?;
     slices::apply(&mut job, slices)?;
+    let profiling_rounds = profile::rounds(&job, profile)?;
     gate::check(&job, fail_on_regression)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
     if let Some((path, text)) = to_save {
@@ -73,7 +75,7 @@ pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<E
         junit::prepare(path)?;
     }
     let precision = precision.map(|percent| Precision { percent, rounds_max, time_max });
-    let run = Run { job, fail_fast, fail_on_regression, precision };
+    let run = Run { job, fail_fast, fail_on_regression, precision, profiling_rounds };
     let save_all = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
         save(record, folder)?;

@@ -72,7 +72,7 @@ impl RunFolder {
 
     /// Saves `text` as the file `name`. Writes a temporary file first and then renames the file, so
     /// that a reader never finds half a file. Leaves no temporary file on a disk that is full.
-    fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
+    pub(super) fn save_as(&self, name: &str, text: &str) -> io::Result<()> {
         let temporary = self.path.join(format!(".{name}"));
         let saved =
             write_new(&temporary, text).and_then(|()| fs::rename(&temporary, self.path.join(name)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::engine::Results;
 use crate::failure::Failure;
 use crate::lab::Observed;
-use crate::measure::{Counts, Phase, PostgresActivity, Series};
+use crate::measure::{Counts, Phase, PostgresActivity, Series, Stacks};
 use crate::record::{BackendAloneRecord, Calibration, SliceRecord, StoppedEarly};
 
 /// Results of one round over one contender.
@@ -89,11 +89,21 @@ pub struct Partner {
     pub is_first: bool,
 }
 
+/// Result of one profiling round over one contender.
+pub struct Profiled {
+    /// Index of the contender in the job's list of contenders.
+    pub contender: usize,
+    /// Stacks of its threads, or why there are none.
+    pub stacks: Result<Stacks, String>,
+}
+
 /// Results of a run.
 #[derive(Default)]
 pub struct Measured {
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<MeasuredRound>,
+    /// Profiling rounds, in the order in which they ran.
+    pub profiles: Vec<Profiled>,
     /// Number of the last round of each stage, the stage in progress included, if the number of rounds is
     /// decided during the run; empty for a fixed number.
     pub stages: Vec<u32>,

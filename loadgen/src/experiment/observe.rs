@@ -8,7 +8,7 @@ use super::measured::{Measured, MeasuredRound};
 use crate::engine::{LostWorker, Plan};
 use crate::experiment::search::searched::Searched;
 use crate::lab::{CpuTeller, Lab};
-use crate::measure::{GrowingSeries, Snapshot};
+use crate::measure::{GrowingSeries, Snapshot, Stacks};
 use crate::record::StoppedEarly;
 
 /// An event of an experiment. The variants are in the order in which the events occur.
@@ -40,6 +40,8 @@ pub enum Event<'a> {
     /// The load is over. Holds the rate while the full
     /// load was held, in successful answers per second.
     LoadEnded(f64),
+    /// A profiling round is over. Holds the name of the contender, and what was seen of its threads.
+    Profiled(&'a str, &'a Stacks),
     /// A round is over. Holds all results of the experiment so far, and the lab, if any.
     RoundOver(SoFar<'a>, Option<&'a Lab>),
 }

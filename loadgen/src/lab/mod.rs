@@ -24,6 +24,7 @@
 //! | `install` | installs and builds what targets and backends need |
 //! | [`home`] | finds the project, or unpacks the lab that the program contains |
 //! | `git` | reads the repository of a project |
+//! | `profiler` | samples the stacks of a target's processes |
 //! | [`resources`] | measures the resources that services use |
 //! | [`service`] | runs one program under its guard |
 //! | [`machine`] | divides the CPUs, and reads the machine's counters |
@@ -41,6 +42,7 @@ pub mod machine;
 pub mod manifest;
 mod options;
 pub mod podman;
+mod profiler;
 pub mod ready;
 mod refs;
 pub mod resources;
@@ -72,6 +74,7 @@ pub use machine::turn::{Measurement, Other, Turn};
 pub use manifest::{Manifest, TargetSpec};
 pub use options::{Options, Progress, Runtime};
 pub use podman::Containers;
+pub use profiler::{Profiler, Sampling, launcher};
 use ready::HealthClients;
 use refs::Refs;
 pub use refs::at_ref;

@@ -46,6 +46,7 @@ mod matrix;
 mod own_targets;
 mod precision;
 mod probe;
+mod profile;
 mod promises;
 mod proofs;
 mod quick_form;

@@ -76,6 +76,7 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
             &["-s=stages.toml", "--probe", URL],
         ],
     ),
+    ("profile", &[&["--profile", URL], &["--profile=1"], &["--profile", "--runtime=podman"]]),
     (
         "slices",
         &[&["--slices=2", URL], &["--slices=2", "--duet"], &["--slices=2", "--iterations=1"]],

@@ -23,6 +23,7 @@ mod over_rounds;
 mod percentile;
 mod precision;
 mod probe;
+mod profile;
 mod proof;
 mod round;
 mod run;
@@ -63,6 +64,9 @@ pub use over_rounds::{LatencyOverRounds, OverRounds, ShareOverRounds, StepOverRo
 pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use probe::{ProbeRatio, ProbeRecord};
+pub use profile::{
+    CostRecord, FunctionDifference, FunctionRecord, ProfileDifference, ProfileRecord,
+};
 pub use proof::{ExpectedContentRecord, ProofRecord};
 pub use round::{
     HeldUpRecord, ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord,

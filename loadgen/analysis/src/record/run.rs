@@ -13,6 +13,7 @@ use super::environment::Environment;
 use super::gate::GateRecord;
 use super::load::LoadRecord;
 use super::precision::PrecisionRecord;
+use super::profile::ProfileDifference;
 use super::saved_as::SavedAs;
 use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
@@ -80,6 +81,10 @@ pub struct RunRecord {
     /// workers; empty in documents of earlier versions.
     #[serde(default)]
     pub scaling: Vec<ScalingRecord>,
+    /// Functions by which each other target differs from the first one, for targets that are mostly the same program;
+    /// empty without profiling rounds, and in documents of earlier versions.
+    #[serde(default)]
+    pub profile_differences: Vec<ProfileDifference>,
     /// Measurement of a backend alone, before the rounds of an experiment's group; `None` if not
     /// measured, or in earlier versions.
     #[serde(default)]

@@ -11,6 +11,7 @@ use super::git::GitRecord;
 use super::over_rounds::{LatencyOverRounds, OverRounds, ShareOverRounds, StepOverRounds};
 use super::percentile::Percentile;
 use super::probe::ProbeRecord;
+use super::profile::ProfileRecord;
 use super::proof::ProofRecord;
 use super::round::{RoundRecord, WorkerRecord};
 use super::stage::StageResult;
@@ -99,6 +100,9 @@ pub struct TargetRecord {
     /// CPU time per expected response over rounds, by service. A service is missing unless its CPU
     /// time is known in all whole rounds, and in at least two.
     pub cpu_us_per_request_over_rounds: BTreeMap<String, OverRounds>,
+    /// Functions to which the CPU time of a request goes; `None` without profiling rounds, or in earlier versions.
+    #[serde(default)]
+    pub profile: Option<ProfileRecord>,
     /// Workers, all rounds together; empty if loadgen's own process made the load.
     pub workers: Vec<WorkerRecord>,
 }

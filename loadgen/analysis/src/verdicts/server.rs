@@ -108,6 +108,7 @@ mod tests {
             rounds: rounds.iter().map(round).collect(),
             resources: BTreeMap::new(),
             bottleneck: None,
+            profile: None,
             cpu_us_per_request_over_rounds: BTreeMap::new(),
             workers: Vec::new(),
         }

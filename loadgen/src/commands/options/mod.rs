@@ -5,6 +5,7 @@ pub mod gate;
 pub mod junit;
 pub mod precision;
 pub mod probe;
+pub mod profile;
 pub mod request;
 pub mod runtime;
 pub mod servers;

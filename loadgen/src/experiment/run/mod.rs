@@ -4,12 +4,14 @@ mod autosave;
 mod fail_fast;
 pub mod noise_floor;
 pub mod precision;
+mod profiles;
 
 use std::time::Duration;
 
 use self::autosave::Autosave;
 use self::fail_fast::FailFast;
 use self::precision::Precision;
+use self::profiles::Profiles;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
@@ -37,6 +39,8 @@ pub struct Run {
     pub fail_on_regression: Option<f64>,
     /// Precision that decides on the number of rounds; `None` for a fixed number.
     pub precision: Option<Precision>,
+    /// Number of profiling rounds over each contender, after the measured rounds; 0 for none.
+    pub profiling_rounds: u32,
 }
 
 impl Experiment for Run {
@@ -95,18 +99,26 @@ impl Experiment for Run {
         if self.fail_fast {
             observers.push(Box::new(FailFast::new(&self.job.scenario)));
         }
+        if self.profiling_rounds > 0 {
+            observers.push(Box::new(Profiles::new(folder)));
+        }
         observers
     }
 
     async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Measured {
-        match &self.precision {
+        let mut measured = match &self.precision {
             Some(precision) => precision.measure(self, session, site).await,
             None => {
                 let mut measured = Measured::default();
                 session.measure(0..1, std::slice::from_mut(&mut measured)).await;
                 measured
             }
+        };
+        let is_cut = measured.failure.is_some() || measured.stopped_early.is_some();
+        if !is_cut && !session.is_interrupted() && !session.is_degraded() {
+            session.profile(self.profiling_rounds, &mut measured).await;
         }
+        measured
     }
 
     fn is_empty(measured: &Measured) -> bool {

@@ -134,6 +134,7 @@ impl Session<'_> {
         let surroundings = Surroundings { turn, server };
         let before_load = self.responses(running.as_deref()).await;
         let logged = running.as_deref().map(Target::logged);
+        let profilers = running.as_deref().map(Target::profilers).unwrap_or_default().to_vec();
         let stop = self.interrupt.child_token();
         let mut round_control = RoundControl::from(stop.clone());
         if let (Some(control), None) = (&self.control, self.job().method.slicing()) {
@@ -144,6 +145,7 @@ impl Session<'_> {
             Services::of(running.as_deref_mut(), &mut self.standing.targets, self.lab.as_mut());
         let watch = Watch::new(services.watched(&self.generator, self.probe.as_ref()), plan)
             .telling(self.observers.cpu_teller())
+            .profiling(&profilers)
             .within(surroundings);
         let (tell_start, start_told) = oneshot::channel();
         let mut relay = Relay {

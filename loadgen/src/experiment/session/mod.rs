@@ -8,6 +8,7 @@ mod generator;
 mod load;
 mod preparation;
 mod probe;
+mod profiling;
 mod refusals;
 mod relay;
 mod round_steps;
@@ -72,6 +73,8 @@ pub struct Session<'a> {
     control: Option<Control>,
     /// This process's part in a measurement, by which it sees other measurements on this machine.
     turn: Option<Arc<Turn>>,
+    /// Whether targets are started under a profiler.
+    is_profiling: bool,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
     /// calibration; the inner option is `None` if the calibration gave no rate.
     calibrations: Vec<Option<Option<Calibration>>>,
@@ -101,6 +104,7 @@ impl<'a> Session<'a> {
             interrupt,
             control: None,
             turn: None,
+            is_profiling: false,
             calibrations: vec![None; jobs.len()],
         }
     }

@@ -188,6 +188,7 @@ impl Session<'_> {
             replicas: self.job().replicas(contender),
             limits: of.limits,
             backends: &self.job().scenario.backends,
+            profiled: self.is_profiling,
         };
         let started = lab.start_target(&spec.name, log, size);
         Ok(unless(&self.interrupt, started).await?.map_err(Failure::from)?)

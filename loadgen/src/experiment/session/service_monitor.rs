@@ -14,7 +14,8 @@ use super::probe::Probe;
 use super::standing::ContenderIndex;
 use crate::engine::Plan;
 use crate::lab::{
-    CpuTeller, Lab, LabError, Observed, Surroundings, Target, Watched, Window, memory_now,
+    CpuTeller, Lab, LabError, Observed, Profiler, Sampling, Surroundings, Target, Watched, Window,
+    memory_now,
 };
 use crate::measure::{IDLE_TARGETS, PARTNER};
 
@@ -133,6 +134,8 @@ pub(super) struct Watch {
     /// of the load on; `None` if no observer shows CPU use.
     tell: Option<CpuTeller>,
     surroundings: Surroundings,
+    /// What samples the target's stacks while the full load is held; empty for nothing.
+    profilers: Vec<Profiler>,
     /// Task that watches; `None` before the start of the load.
     task: Option<JoinHandle<Observed>>,
 }
@@ -142,13 +145,20 @@ impl Watch {
     pub(super) fn new(watched: Vec<Watched>, plan: &Plan) -> Self {
         let (begin, end) = (plan.warmup + plan.ramp_up(), plan.length());
         let (over, surroundings) = (CancellationToken::new(), Surroundings::default());
-        Self { watched, begin, end, over, tell: None, surroundings, task: None }
+        let profilers = Vec::new();
+        Self { watched, begin, end, over, tell: None, surroundings, profilers, task: None }
     }
 
     /// Sets what is observed besides the services.
     #[must_use]
     pub(super) fn within(self, surroundings: Surroundings) -> Self {
         Self { surroundings, ..self }
+    }
+
+    /// Sets what samples the target's stacks.
+    #[must_use]
+    pub(super) fn profiling(self, profilers: &[Profiler]) -> Self {
+        Self { profilers: profilers.to_vec(), ..self }
     }
 
     /// Sets the callback that receives the present CPU use.
@@ -160,6 +170,7 @@ impl Watch {
     /// Starts to watch a round whose load starts at `start`.
     pub(super) fn begin(&mut self, start: Instant) {
         let (watched, surroundings) = (self.watched.clone(), self.surroundings.clone());
+        let profilers = self.profilers.clone();
         let (tell, over, begin, end) = (self.tell.clone(), self.over.clone(), self.begin, self.end);
         self.task = Some(tokio::spawn(async move {
             let before = tell
@@ -172,12 +183,21 @@ impl Watch {
             let Ok(window) = Window::telling(watched, tell, surroundings) else {
                 return Observed::default();
             };
+            let sampling = match profilers.as_slice() {
+                [] => None,
+                profilers => Some(Sampling::begin(profilers).await),
+            };
             match end {
                 Some(end) => drop(tokio::time::timeout_at(start + end, over.cancelled()).await),
                 None => over.cancelled().await,
             }
+            let stacks = match sampling {
+                Some(sampling) => Some(sampling.end().await),
+                None => None,
+            };
             // Closing looks at all processes, which must not delay the drain.
-            tokio::task::spawn_blocking(|| window.close()).await.unwrap_or_default()
+            let closed = tokio::task::spawn_blocking(|| window.close()).await;
+            Observed { stacks, ..closed.unwrap_or_default() }
         }));
     }
 

@@ -5,6 +5,7 @@ mod degraded;
 mod load;
 mod phases;
 mod pooled;
+mod profile;
 mod proofs;
 mod resources;
 mod round;
@@ -17,6 +18,7 @@ use std::time::SystemTime;
 use self::degraded::degraded;
 use self::load::load;
 pub use self::pooled::pool;
+use self::profile::profile;
 pub use self::resources::others;
 pub use self::round::{Conditions, changed};
 use super::command_line::command_line;
@@ -26,7 +28,7 @@ use super::sent::sent;
 use super::site::Site;
 use crate::analysis::{compare_duets, curves_of_run, variation, verdicts};
 use crate::lab::{GitRef, Lab};
-use crate::record::{Environment, GitRecord, RunRecord, SavedAs, ServerRecord};
+use crate::record::{Environment, GitRecord, RunRecord, SavedAs, ServerRecord, TargetRecord};
 
 /// Conditions of an experiment, which the record contains besides the results.
 pub struct Context<'a> {
@@ -68,18 +70,22 @@ pub fn build(
 ) -> RunRecord {
     let conditions = Conditions::of(job, &context.environment, measured.calibration);
     let is_duet = job.method == Method::Duets;
-    let (mut targets, mut thresholds) = (Vec::new(), Vec::new());
+    let (mut targets, mut thresholds, mut of) = (Vec::new(), Vec::new(), Vec::new());
     for (index, contender) in job.contenders.iter().enumerate() {
         let rounds = measured.rounds.iter().chain(under_way);
         let rounds: Vec<&MeasuredRound> = rounds.filter(|round| round.contender == index).collect();
         if !rounds.is_empty() {
             let server = server(job, index, context.lab);
-            let (target, judged) = pool(job, contender, &rounds, server, &conditions);
+            let (mut target, judged) = pool(job, contender, &rounds, server, &conditions);
+            target.profile = profile(&target, measured, index);
             targets.push(target);
+            of.push(index);
             // Latencies in a duet are not those that a threshold is about.
             thresholds.extend(judged.into_iter().filter(|_| !is_duet));
         }
     }
+    let profiled: Vec<(usize, &TargetRecord)> = of.into_iter().zip(&targets).collect();
+    let profile_differences = profile::differences(&profiled, measured);
     let load = load(job, measured);
     // Each duet of a round has a number of its own.
     let numbers = if is_duet { job.passes() } else { 1 };
@@ -108,6 +114,7 @@ pub fn build(
         calibration: measured.calibration,
         noise_floor: None,
         scaling: Vec::new(),
+        profile_differences,
         backend_alone: measured.backend_alone.clone(),
         verdicts: Vec::new(),
         degraded: degraded(job, measured),

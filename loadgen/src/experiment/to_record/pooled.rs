@@ -94,6 +94,8 @@ pub fn pool(
         name: contender.name.clone(),
         target: contender.target.clone(),
         users: contender.users,
+        // The profiling rounds are no rounds.
+        profile: None,
     };
     (record, thresholds)
 }

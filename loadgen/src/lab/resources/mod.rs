@@ -19,7 +19,7 @@ use super::error::LabError;
 use super::machine::accounts::{Accounts, Machine};
 use super::machine::container::{Cgroup, Container};
 use super::machine::turn::Turn;
-use crate::measure::ResourceRecord;
+use crate::measure::{ResourceRecord, Stacks};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -43,6 +43,8 @@ pub struct Observed {
     /// The busiest other programs of the machine, each with the CPU usage of all its processes, in %
     /// of one CPU. Empty if the processes under test cannot be told.
     pub busiest_others: BTreeMap<String, f64>,
+    /// Stacks of the target's threads, or why they could not be sampled; `None` unless the target is profiled.
+    pub stacks: Option<Result<Stacks, String>>,
 }
 
 impl Observed {
@@ -217,6 +219,7 @@ impl Window {
             other_loadgen: samples.other_loadgen,
             server_percent,
             busiest_others,
+            stacks: None,
         }
     }
 }

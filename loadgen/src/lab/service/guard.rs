@@ -238,7 +238,7 @@ fn send_all(what: Signal) {
 
 /// Returns all processes below `root`, by the parents that `/proc` reports.
 #[cfg(target_os = "linux")]
-pub(super) fn descendants(root: Pid) -> Vec<Pid> {
+pub(in crate::lab) fn descendants(root: Pid) -> Vec<Pid> {
     let Ok(entries) = std::fs::read_dir("/proc") else {
         return Vec::new();
     };
@@ -261,7 +261,7 @@ pub(super) fn descendants(root: Pid) -> Vec<Pid> {
 }
 
 #[cfg(not(target_os = "linux"))]
-pub(super) fn descendants(_root: Pid) -> Vec<Pid> {
+pub(in crate::lab) fn descendants(_root: Pid) -> Vec<Pid> {
     Vec::new()
 }
 

@@ -90,6 +90,21 @@ impl ServiceSpec {
         Self { name: name.into(), options, env: Vec::new(), cwd: cwd.to_owned(), log }
     }
 
+    /// Returns the same service below a [launcher](crate::lab::profiler), which listens on `socket`
+    /// and itself runs on these CPUs.
+    pub(super) fn below_launcher(mut self, socket: &Path, cpus: &[usize]) -> Self {
+        let cpus: Vec<_> = cpus.iter().map(usize::to_string).collect();
+        // Where the program has no path, the start of the guard says so.
+        let program = guard_program().unwrap_or_default().into_os_string();
+        let mut argv = vec![program, "launcher".into(), "--socket".into()];
+        argv.push(socket.into());
+        argv.extend((!cpus.is_empty()).then(|| format!("--cpus={}", cpus.join(",")).into()));
+        argv.push("--".into());
+        argv.append(&mut self.options.argv);
+        self.options.argv = argv;
+        self
+    }
+
     fn guard_command(&self) -> io::Result<Command> {
         let mut command = Command::new(guard_program()?);
         command.arg0("loadgen").arg("guard");

@@ -26,12 +26,13 @@ pub use self::balancer::to_use as balancer_to_use;
 use self::balancer::{Address, Balancer, Setup};
 use self::instance::Instance;
 pub use self::lacks::Lacks;
-use self::of_process::own_folder;
+use self::of_process::{own_folder, profiler};
 pub use self::size::Size;
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::manifest::TargetSpec;
 use crate::lab::podman::Project;
+use crate::lab::profiler::Profiler;
 use crate::lab::ready::{HealthCheck, HealthClients, Starting};
 use crate::lab::runner::{Runner, place};
 use crate::lab::service::{Service, ServiceSpec};
@@ -57,6 +58,7 @@ pub struct Target {
     /// Base URL of the target or of its balancer, without a slash at the end.
     pub url: String,
     services: Vec<Service>,
+    profilers: Vec<Profiler>,
     balancer: Option<Balancer>,
     /// Targets that this target sends requests to.
     upstreams: Vec<Target>,
@@ -67,6 +69,11 @@ impl Target {
     /// resource usage.
     pub fn services(&self) -> &[Service] {
         &self.services
+    }
+
+    /// What samples the stacks of each server; empty unless the target is profiled.
+    pub fn profilers(&self) -> &[Profiler] {
+        &self.profilers
     }
 
     /// Number of bytes that the services of the target have written to their logs.
@@ -119,8 +126,13 @@ impl Target {
     }
 }
 
-/// A server that has been started, and the socket on which it listens; `None` if it listens on its port.
-type Listener = (Starting<Spec, HealthCheck>, Option<PathBuf>);
+/// A server that has been started.
+struct Started {
+    starting: Starting<Spec, HealthCheck>,
+    /// Socket on which it listens; `None` if it listens on its port.
+    socket: Option<PathBuf>,
+    profiler: Option<Profiler>,
+}
 
 type Spec = Box<dyn Fn(u16) -> ServiceSpec + Send + Sync>;
 
@@ -132,7 +144,7 @@ pub struct StartingTarget {
     inner_port: u16,
     project: Option<Arc<Project>>,
     /// The target, or each of its replicas.
-    starting: Vec<Listener>,
+    starting: Vec<Started>,
     /// Settings of the balancer, which starts when the replicas answer; `None` without a balancer.
     balancer: Option<Setup>,
     upstreams: Vec<Target>,
@@ -143,9 +155,11 @@ impl StartingTarget {
     pub async fn ready(self) -> Result<Target, LabError> {
         let Self { name, inner_port, project, starting, balancer, upstreams } = self;
         let (mut services, mut addresses, mut url) = (Vec::new(), Vec::new(), String::new());
+        let mut profilers = Vec::new();
         let mut address;
-        for (starting, socket) in starting {
+        for Started { starting, socket, profiler } in starting {
             let (port, service) = starting.ready().await?;
+            profilers.extend(profiler);
             services.push(place(project.as_ref(), service).await?);
             (url, address) = match socket {
                 None => {
@@ -156,7 +170,7 @@ impl StartingTarget {
             addresses.push(address);
         }
         let Some(setup) = balancer else {
-            return Ok(Target { name, url, services, balancer: None, upstreams });
+            return Ok(Target { name, url, services, profilers, balancer: None, upstreams });
         };
         if let Some(project) = &project {
             addresses.clear();
@@ -167,7 +181,7 @@ impl StartingTarget {
         }
         let balancer = Balancer::start(setup, addresses).await?;
         let url = balancer.url.clone();
-        Ok(Target { name, url, services, balancer: Some(balancer), upstreams })
+        Ok(Target { name, url, services, profilers, balancer: Some(balancer), upstreams })
     }
 }
 
@@ -256,7 +270,7 @@ impl Lab {
     }
 
     /// Starts the processes of a server, on this port or a free one, unless it listens on a socket.
-    fn start(&self, server: &Instance<'_>, port: Option<u16>) -> Result<Listener, LabError> {
+    fn start(&self, server: &Instance<'_>, port: Option<u16>) -> Result<Started, LabError> {
         let Instance { target, size, .. } = server;
         let folder = match &self.runner {
             Runner::Process(_) => Some(own_folder(target)?),
@@ -301,7 +315,9 @@ impl Lab {
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.
         folder.map(TempDir::keep);
-        Ok((starting.within(self.runner.project().cloned()), socket))
+        let profiler = profiler(*size, path.as_deref());
+        let starting = starting.within(self.runner.project().cloned());
+        Ok(Started { starting, socket, profiler })
     }
 
     /// Checks that all backends run for whose URL a target's command and environment ask.

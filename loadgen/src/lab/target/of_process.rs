@@ -11,6 +11,7 @@ use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::install::python::Python;
 use crate::lab::manifest::TargetSpec;
+use crate::lab::profiler::Profiler;
 use crate::lab::service::ServiceSpec;
 use crate::lab::service::logs::file_name;
 use crate::scenario::Backend;
@@ -44,8 +45,10 @@ impl Lab {
         let target = self.over_backends(target, size)?;
         let (name, root, log) = (server.name(), python.root().to_owned(), server.log.clone());
         let env = self.process_env(python, size);
-        let cpus = self.options.cpus.target.clone();
+        let (cpus, of_launcher) =
+            (self.options.cpus.target.clone(), self.options.cpus.generator.clone());
         let (workers, pool_size) = (size.workers, size.pool_size());
+        let profiler = folder.as_deref().filter(|_| size.profiled).map(profiler_socket);
         Ok(Box::new(move |port| {
             let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
             argv[0] = program.to_string_lossy().into_owned();
@@ -57,7 +60,10 @@ impl Lab {
             spec.options.cpus.clone_from(&cpus);
             spec.options.grace = GRACE;
             spec.options.remove.clone_from(&folder);
-            spec
+            match &profiler {
+                Some(socket) => spec.below_launcher(socket, &of_launcher),
+                None => spec,
+            }
         }))
     }
 
@@ -84,6 +90,16 @@ impl Lab {
         let always = [("PATH", python.path()), ("POOL_SIZE", size.pool_size().to_string())];
         always.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(backends).collect()
     }
+}
+
+/// Returns the socket on which the launcher of a server with this folder listens.
+fn profiler_socket(folder: &Path) -> PathBuf {
+    folder.join("profiler.sock")
+}
+
+/// Returns the profiler of a server of this size with this folder; `None` if it is not profiled.
+pub(super) fn profiler(size: Size<'_>, folder: Option<&Path>) -> Option<Profiler> {
+    folder.filter(|_| size.profiled).map(|folder| Profiler::new(profiler_socket(folder)))
 }
 
 /// Creates an empty folder for a target that runs, which is also the one for its temporary files. Dropping the folder

@@ -25,13 +25,16 @@ pub struct Size<'a> {
     /// Backends whose addresses the target gets if they run. Others may run for other scenarios: a
     /// target that can use either would choose itself.
     pub backends: &'a [Backend],
+    /// Whether the stacks of its processes can be sampled. Only for processes.
+    pub profiled: bool,
 }
 
 impl Size<'_> {
     /// Returns the size of a target with this number of worker processes, all backends, and no limits
     /// of its own.
     pub fn of_workers(workers: u32) -> Self {
-        Self { workers, replicas: None, limits: Limits::default(), backends: &Backend::ALL }
+        let limits = Limits::default();
+        Self { workers, replicas: None, limits, backends: &Backend::ALL, profiled: false }
     }
 
     /// Returns the number of connections that all worker processes together may open to each backend.

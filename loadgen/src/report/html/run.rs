@@ -23,6 +23,7 @@ use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::postgres;
 use crate::report::words::probe::probes;
+use crate::report::words::profile;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::rows::rows;
@@ -64,6 +65,7 @@ pub fn run(record: &RunRecord) -> String {
                     (figures(&charts, &resources))
                 }
             }
+            (profiled(record))
             (opened(record))
             (database(&targets))
             (checks(record))
@@ -91,7 +93,9 @@ fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, 
 /// Returns the conclusions, the thresholds and the warnings; nothing if there are none.
 fn findings(record: &RunRecord) -> Markup {
     let noise = commits::noise(&servers(record));
-    let concluded = [conclusion(record), noise, probes(record), bottlenecks(record)].concat();
+    let differ = profile::differences(record);
+    let concluded =
+        [conclusion(record), noise, probes(record), differ, bottlenecks(record)].concat();
     let warnings = warnings(record);
     let is_empty = concluded.is_empty() && record.thresholds.is_empty() && warnings.is_empty();
     html! {
@@ -101,6 +105,30 @@ fn findings(record: &RunRecord) -> Markup {
                 (sentences(&concluded))
                 (thresholds(record))
                 (warned(&warnings))
+            }
+        }
+    }
+}
+
+/// Returns a table of the functions to which the CPU time of a request goes; nothing without profiling rounds.
+fn profiled(record: &RunRecord) -> Markup {
+    let rows = profile::rows(record, 20, usize::MAX);
+    let failures = profile::failures(record);
+    let columns: Vec<&str> =
+        std::iter::once("Function").chain(profile::HEADER.into_iter().skip(1)).collect();
+    let rows = html! {
+        @for cells in &rows {
+            @if let [name, cells @ ..] = cells.as_slice() {
+                tr { th scope="row" { (name) } @for cell in cells { td { (cell) } } }
+            }
+        }
+    };
+    html! {
+        @if record.targets.iter().any(|target| target.profile.is_some()) {
+            section {
+                h2 id="profile" { "Where the CPU time goes" }
+                (table(&Called::Heading("profile"), &profile::legend(record), &columns, &rows))
+                (sentences(&failures))
             }
         }
     }

@@ -47,6 +47,6 @@ fn row(target: &TargetRecord, service: &str, label: String) -> Option<Vec<String
 }
 
 /// Formats a time in µs: with up to one decimal below 100 µs, and without decimals from 100 µs on.
-fn micros(us: f64) -> String {
+pub(super) fn micros(us: f64) -> String {
     if us >= 100.0 { count(us.round() as u64) } else { precise((us * 10.0).round() / 10.0) }
 }

@@ -30,6 +30,7 @@ pub(super) mod pair;
 pub(super) mod postgres;
 mod precision;
 pub(super) mod probe;
+pub(super) mod profile;
 pub(super) mod proofs;
 pub(super) mod ranked;
 pub(super) mod ratio;

@@ -20,6 +20,7 @@ use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
 use crate::report::words::postgres;
 use crate::report::words::probe::probes;
+use crate::report::words::profile;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{parentheses, ranked, servers};
 use crate::report::words::results::{ResultRow, results};
@@ -81,8 +82,10 @@ impl Parts {
                 paragraphs(&conclusion(record)),
                 paragraphs(&commits::noise(&servers(record))),
                 paragraphs(&probes(record)),
+                paragraphs(&profile::differences(record)),
             ],
             details: vec![
+                paragraphs(&profile::failures(record)),
                 paragraphs(&bottlenecks(record)),
                 paragraphs(&containers(&record.environment)),
                 paragraphs(&rows(record)),
@@ -137,6 +140,7 @@ fn tables(record: &RunRecord) -> Vec<String> {
         explained(&uploads::HEADER, &uploads::rows(targets()), uploads::LEGEND),
         explained(&first_byte::HEADER, &first_byte::rows(targets()), first_byte::LEGEND),
         efficiency(record),
+        explained(&profile::HEADER, &profile::rows_of_terminal(record), &profile::legend(record)),
         explained(&postgres::HEADER, &postgres::rows(targets()), postgres::LEGEND),
     ]
 }

@@ -1,0 +1,86 @@
+//! Samples the stacks of a target's processes while it is under load.
+//!
+//! A kernel may allow a process to look only into its own descendants (ptrace(2), "Yama": Ubuntu's default). The
+//! sampler is therefore an ancestor of the server: the [`launcher`], a small process between the guard and the server.
+//! It samples from the moment at which somebody connects to its socket until they close their half of the connection,
+//! and answers with what it saw.
+
+pub mod launcher;
+#[cfg(target_os = "linux")]
+mod sampler;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::UnixStream;
+
+use crate::measure::Stacks;
+
+/// Samples per second of each process.
+#[cfg(target_os = "linux")]
+const SAMPLES_PER_S: f64 = 200.0;
+
+/// Longest wait for what a launcher saw, from the end of the sampling on.
+const LIMIT: Duration = Duration::from_secs(20);
+
+/// Answer of a launcher: the stacks, or why there are none.
+type Answer = Result<Stacks, String>;
+
+/// A launcher with a server of a target.
+#[derive(Debug, Clone)]
+pub struct Profiler {
+    /// Socket on which the launcher listens.
+    socket: PathBuf,
+}
+
+impl Profiler {
+    pub(super) fn new(socket: PathBuf) -> Self {
+        Self { socket }
+    }
+
+    /// Begins to sample.
+    async fn begin(&self) -> io::Result<UnixStream> {
+        UnixStream::connect(&self.socket).await
+    }
+}
+
+/// Sampling in progress, of all servers of a target.
+pub struct Sampling(Vec<io::Result<UnixStream>>);
+
+impl Sampling {
+    /// Begins to sample the servers of these launchers.
+    pub async fn begin(of: &[Profiler]) -> Self {
+        let mut streams = Vec::new();
+        for profiler in of {
+            streams.push(profiler.begin().await);
+        }
+        Self(streams)
+    }
+
+    /// Ends the sampling, and returns what all launchers saw.
+    ///
+    /// # Errors
+    /// If a server could not be sampled: says why, as a phrase.
+    pub async fn end(self) -> Result<Stacks, String> {
+        let mut all = Stacks::default();
+        let answers = self.0.into_iter().map(|stream| async {
+            let answer = tokio::time::timeout(LIMIT, answer(stream?)).await;
+            answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        });
+        for answer in answers {
+            let answer = answer.await.map_err(|error| format!("the profiler ended: {error}"))?;
+            all.merge(answer?);
+        }
+        Ok(all)
+    }
+}
+
+/// Asks for the end, and reads the answer.
+async fn answer(mut stream: UnixStream) -> io::Result<Answer> {
+    stream.shutdown().await?;
+    let mut text = Vec::new();
+    stream.read_to_end(&mut text).await?;
+    Ok(serde_json::from_slice(&text)?)
+}

@@ -1,0 +1,173 @@
+//! Shows where the CPU time of a request goes.
+
+use super::efficiency::micros;
+use super::interval::aligned_plus_minus;
+use super::ranked::ranked;
+use crate::record::{
+    CostRecord, FunctionDifference, FunctionRecord, ProfileDifference, ProfileRecord, RunRecord,
+};
+use crate::text::{counted, precise};
+
+/// Columns of the table.
+pub(crate) const HEADER: [&str; 4] = ["CPU-µs/request", "own", "share", "with its calls"];
+
+/// Greatest length of a function and its file in a table of a terminal.
+const WIDEST: usize = 46;
+
+/// Returns a row for each target, followed by as many functions as `most`, by their own CPU time. `width` is the
+/// greatest length of a name.
+pub(crate) fn rows(record: &RunRecord, most: usize, width: usize) -> Vec<Vec<String>> {
+    let mut rows = Vec::new();
+    for (target, profile) in profiles(record).filter(|(_, profile)| profile.failure.is_none()) {
+        let whole = micros(profile.cpu_us_per_request);
+        rows.push(vec![target.to_owned(), String::new(), String::new(), whole]);
+        let functions = profile.functions.iter().take(most);
+        rows.extend(functions.map(|function| row(function, profile, width)));
+    }
+    rows
+}
+
+/// Returns the rows for a terminal.
+pub(crate) fn rows_of_terminal(record: &RunRecord) -> Vec<Vec<String>> {
+    rows(record, 5, WIDEST)
+}
+
+fn row(function: &FunctionRecord, profile: &ProfileRecord, width: usize) -> Vec<String> {
+    let FunctionRecord { own, with_calls, .. } = function;
+    let share = 100.0 * own.us_per_request / profile.cpu_us_per_request.max(f64::MIN_POSITIVE);
+    let share = format!("{share:.0} %");
+    let name = label(&function.function, &function.file, width);
+    vec![format!("  {name}"), cost(own), share, cost(with_calls)]
+}
+
+/// Returns the function with its file, of which only the name is left if both are too long.
+fn label(function: &str, file: &str, width: usize) -> String {
+    let whole = if file.is_empty() { function.to_owned() } else { format!("{function} ({file})") };
+    match file.rsplit_once('/') {
+        Some((_, name)) if whole.chars().count() > width => format!("{function} (…/{name})"),
+        _ => whole,
+    }
+}
+
+fn cost(of: &CostRecord) -> String {
+    micros(of.us_per_request) + &aligned_plus_minus(of.us_per_request, of.confidence_95)
+}
+
+/// Explains the table.
+pub(crate) fn legend(record: &RunRecord) -> String {
+    let rounds = profiles(record).map(|(_, profile)| profile.rounds).max().unwrap_or(0);
+    format!(
+        "where the CPU time of a request goes, ± its 95 % confidence interval: sampled by py-spy in {} \
+         after the measured ones, which are in no other figure; profile-*.speedscope.json and \
+         profile-*.collapsed have all stacks",
+        counted(rounds.into(), "round")
+    )
+}
+
+/// Most functions that a sentence names.
+const MOST_NAMED: usize = 3;
+
+/// Returns a sentence for each target that is mostly the same program as the first one: the functions that certainly
+/// take more or less CPU time.
+pub(crate) fn differences(record: &RunRecord) -> Vec<String> {
+    record.profile_differences.iter().map(difference).collect()
+}
+
+fn difference(of: &ProfileDifference) -> String {
+    let [one, other] = &of.targets;
+    let more = if of.us_per_request < 0.0 { "less" } else { "more" };
+    let [low, high] = match of.us_per_request < 0.0 {
+        true => [-of.confidence_95[1], -of.confidence_95[0]],
+        false => of.confidence_95,
+    };
+    let whole = format!(
+        "a request takes {} µs ({} to {}) {more} CPU time of {other} than of {one}",
+        tenth(of.us_per_request.abs()),
+        tenth(low),
+        tenth(high)
+    );
+    let shown: Vec<&FunctionDifference> = of.functions.iter().filter(|it| it.shown).collect();
+    let named = shown.iter().take(MOST_NAMED).map(|it| {
+        let [low, high] = it.confidence_95.map(signed);
+        let place = label(&it.function, &it.file, usize::MAX);
+        format!("{} µs ({low} to {high}) in {place}", signed(it.us_per_request))
+    });
+    let named = named.collect::<Vec<_>>().join("; ");
+    match shown.len() {
+        0 => {
+            let tested = counted(of.functions.len() as u64, "function");
+            format!("{whole}; none of {tested} is shown to differ")
+        }
+        n if n > MOST_NAMED => {
+            format!("{whole}: {named}; and {} more functions differ", n - MOST_NAMED)
+        }
+        _ => format!("{whole}: {named}"),
+    }
+}
+
+/// Formats a time in µs with up to one decimal.
+fn tenth(us: f64) -> String {
+    precise((us * 10.0).round() / 10.0)
+}
+
+fn signed(us: f64) -> String {
+    let sign = if us < 0.0 { "-" } else { "+" };
+    format!("{sign}{}", tenth(us.abs()))
+}
+
+/// Returns a sentence for each target that could not be profiled.
+pub(crate) fn failures(record: &RunRecord) -> Vec<String> {
+    let of = |(target, profile): (&str, &ProfileRecord)| {
+        let why = profile.failure.as_ref()?;
+        Some(format!("{target} was not profiled: {why}"))
+    };
+    profiles(record).filter_map(of).collect()
+}
+
+fn profiles(record: &RunRecord) -> impl Iterator<Item = (&str, &ProfileRecord)> {
+    let targets = ranked(record).into_iter().map(|(target, _)| target);
+    targets.filter_map(|target| Some((target.name.as_str(), target.profile.as_ref()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_path_keeps_its_name() {
+        assert_eq!(label("encode", "json/encoder.py", 42), "encode (json/encoder.py)");
+        assert_eq!(label("<C>", "", 42), "<C>");
+        let file = "uvicorn/protocols/http/httptools_impl.py";
+        let long = label("RequestResponseCycle.run_asgi", file, 42);
+        assert_eq!(long, "RequestResponseCycle.run_asgi (…/httptools_impl.py)");
+    }
+
+    #[test]
+    fn only_shown_functions_are_named() {
+        let function = |name: &str, us: f64, shown| FunctionDifference {
+            function: name.to_owned(),
+            file: "json/encoder.py".to_owned(),
+            us_per_request: us,
+            confidence_95: [us - 4.0, us + 4.0],
+            shown,
+        };
+        let mut of = ProfileDifference {
+            targets: ["shop@main", "shop@HEAD"].map(str::to_owned),
+            us_per_request: 31.24,
+            confidence_95: [27.0, 35.0],
+            functions: vec![function("iterencode", 30.0, true), function("encode", -2.0, false)],
+        };
+        assert_eq!(
+            difference(&of),
+            "a request takes 31.2 µs (27 to 35) more CPU time of shop@HEAD than of shop@main: \
+             +30 µs (+26 to +34) in iterencode (json/encoder.py)"
+        );
+        of.functions.remove(0);
+        (of.us_per_request, of.confidence_95) = (-1.0, [-3.0, 1.0]);
+        assert_eq!(
+            difference(&of),
+            "a request takes 1 µs (-1 to 3) less CPU time of shop@HEAD than of shop@main; none of 1 \
+             function is shown to differ"
+        );
+    }
+}
