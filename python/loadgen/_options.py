@@ -109,7 +109,7 @@ class RunOptions(MeasuringOptions, total=False):
     verdict tells where the latencies of the load differ."""
     profile: Value | bool
     """Find out to which functions the CPU time of a request goes: load each target again in ROUNDS profiling rounds
-    after the measured ones, from 2 to 100; in 5 without ROUNDS. py-spy samples the stacks of its Python
+    after the measured ones, from 2 to 100; in 8 without ROUNDS. py-spy samples the stacks of its Python
     processes. The figures of these rounds are in no result."""
     slices: Value
     """Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at the same

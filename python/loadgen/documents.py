@@ -140,7 +140,7 @@ class FunctionDifference:
     """Difference of a function's own CPU time between two targets."""
 
     confidence_95: list[float]
-    """95 % confidence interval of this difference alone, by Welch's test."""
+    """95 % confidence interval of this difference alone."""
     file: str
     """File of the function."""
     function: str
@@ -474,7 +474,7 @@ class ProfileDifference:
     """Functions by which the CPU time of a request differs between two targets."""
 
     confidence_95: list[float]
-    """95 % confidence interval of this difference, by Welch's test over the measured rounds."""
+    """95 % confidence interval of this difference, by the pairs of measured rounds."""
     functions: list[FunctionDifference]
     """Functions that were tested: those with at least 0.5 % of the samples of one of the targets. Those that are shown come first, the largest difference first."""
     targets: list[str]
@@ -491,6 +491,8 @@ class ProfileRecord:
     """CPU time of the target per expected response, in µs: the mean of the measured rounds."""
     failure: str | None
     """Reason why the target could not be profiled, which leaves the other fields empty; `null` if it could."""
+    file: str
+    """Beginning of the names of the files with all stacks, in the folder of the run: `profile-fastapi` for `profile-fastapi.svg`."""
     functions: list[FunctionRecord]
     """Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or 1 % with the functions that they call."""
     gil_percent: float

@@ -188,9 +188,9 @@ pub struct RunArgs {
     #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations", "slices"])]
     pub probe: Option<f64>,
     /// Find out to which functions the CPU time of a request goes: load each target again in ROUNDS
-    /// profiling rounds after the measured ones, from 2 to 100; in 5 without ROUNDS. py-spy samples
+    /// profiling rounds after the measured ones, from 2 to 100; in 8 without ROUNDS. py-spy samples
     /// the stacks of its Python processes. The figures of these rounds are in no result.
-    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "5", value_parser = clap::value_parser!(u32).range(2..=100))]
+    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "8", value_parser = clap::value_parser!(u32).range(2..=100))]
     pub profile: Option<u32>,
     /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are
     /// up at the same time, and are loaded in turn, once in each slice. Each target is loaded for

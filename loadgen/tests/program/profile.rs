@@ -91,6 +91,21 @@ fn worker_processes_and_threads_are_sampled_together() {
 }
 
 #[test]
+fn threads_that_wait_are_not_on_a_cpu() {
+    let words = ["--target=flask", "--rate=100", "--rounds=1", "--profile=2", "--duration=2s"];
+    let project = Project::real();
+    let finished = project.run(&[&BRIEF[..1], &BRIEF[2..], &words].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = finished.json();
+    let profile = &record["targets"][0]["profile"];
+    let samples = profile["samples"].as_u64().unwrap();
+    // 800 moments at which ten threads wait, of which one has a request for about a millisecond of each ten.
+    assert!(samples < 250, "{samples} samples of a server that mostly waits: {profile:#}");
+    let gil = profile["gil_percent"].as_f64().unwrap();
+    assert!(gil > 30.0, "the threads that ran held the lock: {gil}: {profile:#}");
+}
+
+#[test]
 fn a_server_that_is_not_python_keeps_its_result() {
     let (_, finished) = run(&["--target=express", "--rounds=1", "--profile=2"]);
     assert_eq!(finished.code, Some(0), "{}", finished.said());

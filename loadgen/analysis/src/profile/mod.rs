@@ -1,6 +1,8 @@
 //! Attributes the CPU time of a request to functions, and the difference of two targets.
 
 mod differences;
+#[cfg(test)]
+mod simulations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -58,6 +60,7 @@ pub fn attribute(rounds: &[&Stacks], cpu_us: &[f64]) -> Option<ProfileRecord> {
         gil_percent: 100.0 * with_gil as f64 / samples as f64,
         cpu_us_per_request: cpu.mean,
         functions,
+        file: String::new(),
         failure: None,
     })
 }

@@ -20,6 +20,9 @@ pub struct ProfileRecord {
     /// Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or
     /// 1 % with the functions that they call.
     pub functions: Vec<FunctionRecord>,
+    /// Beginning of the names of the files with all stacks, in the folder of the run: `profile-fastapi` for
+    /// `profile-fastapi.svg`.
+    pub file: String,
     /// Reason why the target could not be profiled, which leaves the other fields empty; `None` if it could.
     pub failure: Option<String>,
 }
@@ -54,7 +57,7 @@ pub struct ProfileDifference {
     pub targets: [String; 2],
     /// Difference of the CPU time per expected response, in µs.
     pub us_per_request: f64,
-    /// 95 % confidence interval of this difference, by Welch's test over the measured rounds.
+    /// 95 % confidence interval of this difference, by the pairs of measured rounds.
     pub confidence_95: [f64; 2],
     /// Functions that were tested: those with at least 0.5 % of the samples of one of the targets. Those that are shown
     /// come first, the largest difference first.
@@ -70,7 +73,7 @@ pub struct FunctionDifference {
     pub file: String,
     /// Difference of its own CPU time per expected response, in µs.
     pub us_per_request: f64,
-    /// 95 % confidence interval of this difference alone, by Welch's test.
+    /// 95 % confidence interval of this difference alone.
     pub confidence_95: [f64; 2],
     /// Whether the difference is no chance: the chance of any false one among all functions is at most one in twenty
     /// (Holm).

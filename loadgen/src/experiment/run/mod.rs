@@ -12,6 +12,7 @@ use self::autosave::Autosave;
 use self::fail_fast::FailFast;
 use self::precision::Precision;
 use self::profiles::Profiles;
+pub(super) use self::profiles::profile_file;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
+use inferno::flamegraph::{Options, from_lines};
+
 use crate::experiment::folder::RunFolder;
 use crate::experiment::observe::{Event, Observe};
 use crate::lab::file_name;
@@ -30,7 +32,7 @@ impl Observe for Profiles<'_> {
             let all = self.stacks.entry((*name).to_owned()).or_default();
             all.merge((*stacks).clone());
             for (kind, text) in files(name, all) {
-                let file = format!("profile-{}.{kind}", file_name(name));
+                let file = format!("{}.{kind}", profile_file(name));
                 // The figures are in the record: a full disk costs only these files.
                 if let Err(error) = self.folder.save_as(&file, &text) {
                     say(format_args!("cannot save {file}: {error}"));
@@ -41,9 +43,30 @@ impl Observe for Profiles<'_> {
     }
 }
 
+/// Returns the beginning of the names of the files with a contender's stacks.
+pub fn profile_file(name: &str) -> String {
+    format!("profile-{}", file_name(name))
+}
+
 /// Returns the files of a contender's stacks, each with the end of its name.
-fn files(name: &str, stacks: &Stacks) -> [(&'static str, String); 2] {
-    [("collapsed", collapsed(stacks)), ("speedscope.json", speedscope(name, stacks))]
+fn files(name: &str, stacks: &Stacks) -> Vec<(&'static str, String)> {
+    let collapsed = collapsed(stacks);
+    let graph = flame_graph(name, &collapsed).map(|svg| ("svg", svg));
+    let others = [("collapsed", collapsed), ("speedscope.json", speedscope(name, stacks))];
+    graph.into_iter().chain(others).collect()
+}
+
+/// Returns a flame graph (Brendan Gregg, "The Flame Graph", CACM 59, 2016) that can be searched and zoomed; `None` without
+/// a sample.
+fn flame_graph(name: &str, collapsed: &str) -> Option<String> {
+    let mut options = Options::default();
+    options.title = format!("{name}: CPU time");
+    options.count_name = "samples".to_owned();
+    options.font_type = "sans-serif".to_owned();
+    options.min_width = 0.1;
+    let mut svg = Vec::new();
+    from_lines(&mut options, collapsed.lines(), &mut svg).ok()?;
+    String::from_utf8(svg).ok()
 }
 
 /// Returns the stacks with their samples as lines, as flamegraph.pl, inferno and Firefox Profiler read them.
@@ -99,6 +122,12 @@ mod tests {
         }
         stacks.add("main (a.py)".to_owned(), true, true);
         assert_eq!(collapsed(&stacks), "main (a.py) 1\nmain (a.py);work (a.py) 3\n");
+        let svg = flame_graph("shop", &collapsed(&stacks)).unwrap();
+        assert!(
+            svg.contains("shop: CPU time") && svg.contains("work (a.py) (3 samples, 75.00%)"),
+            "{svg}"
+        );
+        assert_eq!(flame_graph("shop", ""), None);
         let file: serde_json::Value = serde_json::from_str(&speedscope("shop", &stacks)).unwrap();
         let names = serde_json::json!([{ "name": "main (a.py)" }, { "name": "work (a.py)" }]);
         assert_eq!(file["shared"]["frames"], names);

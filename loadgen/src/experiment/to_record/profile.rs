@@ -1,9 +1,16 @@
 //! Builds the records of profiling rounds.
 
+use std::collections::BTreeMap;
+
 use crate::analysis::{Profile, attribute, explain_difference};
 use crate::experiment::measured::Measured;
+use crate::experiment::run::profile_file;
 use crate::measure::Stacks;
 use crate::record::{ProfileDifference, ProfileRecord, TargetRecord};
+
+/// Why a target has no profile if its processes could be read.
+const NOTHING_SEEN: &str =
+    "no thread was on a CPU at a sample, or the CPU time of a request is not known";
 
 /// Returns the profile of the contender of this index; `None` without profiling rounds.
 pub(super) fn profile(
@@ -12,33 +19,27 @@ pub(super) fn profile(
     contender: usize,
 ) -> Option<ProfileRecord> {
     let of = || measured.profiles.iter().filter(|round| round.contender == contender);
-    let failure = of().find_map(|round| round.stacks.as_ref().err());
-    let profile = attribute(&stacks(measured, contender), &cpu_us(target));
-    match (profile, failure) {
-        (Some(profile), _) => Some(profile),
-        (None, Some(why)) => {
-            Some(ProfileRecord { failure: Some(why.clone()), ..ProfileRecord::default() })
-        }
-        (None, None) => None,
+    let cpu_us: Vec<f64> = cpu_us(target).into_values().collect();
+    if let Some(profile) = attribute(&stacks(measured, contender), &cpu_us) {
+        return Some(ProfileRecord { file: profile_file(&target.name), ..profile });
     }
+    let failed = of().find_map(|round| round.stacks.as_ref().err()).cloned();
+    let why = failed.or_else(|| of().next().map(|_| NOTHING_SEEN.to_owned()))?;
+    Some(ProfileRecord { failure: Some(why), ..ProfileRecord::default() })
 }
 
 /// Returns the functions by which each other target differs from the first one. `targets` has each target with the
 /// index of its contender.
-pub(super) fn differences(
-    targets: &[(usize, &TargetRecord)],
-    measured: &Measured,
+pub(super) fn differences<'a>(
+    targets: &[(usize, &'a TargetRecord)],
+    measured: &'a Measured,
 ) -> Vec<ProfileDifference> {
-    let of = |(contender, target): &(usize, &'_ TargetRecord)| {
-        (stacks(measured, *contender), cpu_us(target))
+    let of = |(contender, target): &(usize, &'a TargetRecord)| Profile {
+        name: &target.name,
+        stacks: stacks(measured, *contender),
+        cpu_us: cpu_us(target),
     };
-    let profiles: Vec<Profile<'_>> = targets
-        .iter()
-        .map(|it| {
-            let (stacks, cpu_us) = of(it);
-            Profile { name: &it.1.name, stacks, cpu_us }
-        })
-        .collect();
+    let profiles: Vec<Profile<'_>> = targets.iter().map(of).collect();
     let [first, others @ ..] = profiles.as_slice() else { return Vec::new() };
     others.iter().filter_map(|other| explain_difference(first, other)).collect()
 }
@@ -49,9 +50,11 @@ fn stacks(measured: &Measured, contender: usize) -> Vec<&Stacks> {
     of.filter_map(|round| round.stacks.as_ref().ok()).collect()
 }
 
-/// Returns the CPU time per expected response of each whole measured round, in µs; empty if it is not known.
-fn cpu_us(target: &TargetRecord) -> Vec<f64> {
+/// Returns the CPU time per expected response of each whole measured round, in µs, by number of the round; empty if it
+/// is not known.
+fn cpu_us(target: &TargetRecord) -> BTreeMap<u32, f64> {
     let whole = target.rounds.iter().filter(|round| round.whole);
-    let each = whole.map(|round| round.resources.get("target")?.cpu_us_per_request);
+    let each =
+        whole.map(|round| Some((round.round, round.resources.get("target")?.cpu_us_per_request?)));
     each.collect::<Option<_>>().unwrap_or_default()
 }

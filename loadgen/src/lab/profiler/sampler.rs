@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use py_spy::config::LineNo;
+use py_spy::config::{LineNo, LockingStrategy};
 use py_spy::timer::Timer;
 use py_spy::{Config, Frame, PythonSpy, StackTrace};
 use rustix::process::Pid;
@@ -37,7 +37,7 @@ pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
             looked = Instant::now();
         }
         stacks.moments += 1;
-        processes.spies.retain(|_, spy| match spy.get_stack_traces() {
+        processes.spies.retain(|_, spy| match look_at(spy) {
             Ok(traces) => {
                 for trace in &traces {
                     stacks.add(collapsed(trace), trace.active, trace.owns_gil);
@@ -53,6 +53,27 @@ pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
     Ok(stacks)
 }
 
+/// Returns the stacks of a process's threads, of which `active` says whether a thread was running or could run.
+///
+/// Only such threads are stopped for it. A thread that waits stays asleep: stopped, it would have to wake up to go to
+/// sleep again, and would seem to run if the next sample is soon after. It cannot change its stack meanwhile, because
+/// the thread that has the interpreter's lock is stopped.
+fn look_at(spy: &mut PythonSpy) -> Result<Vec<StackTrace>, String> {
+    let (mut running, mut locks) = (BTreeSet::<u64>::new(), Vec::new());
+    for thread in spy.process.threads().map_err(|error| error.to_string())? {
+        // A thread may end at any moment.
+        if let (Ok(id), Ok(true), Ok(lock)) = (thread.id(), thread.active(), thread.lock()) {
+            running.insert(id.unsigned_abs().into());
+            locks.push(lock);
+        }
+    }
+    let mut traces = spy.get_stack_traces().map_err(|error| format!("{error:#}"))?;
+    for trace in &mut traces {
+        trace.active = trace.os_thread_id.is_some_and(|id| running.contains(&id));
+    }
+    Ok(traces)
+}
+
 /// The processes of a server.
 struct Processes {
     root: Pid,
@@ -65,7 +86,11 @@ struct Processes {
 impl Processes {
     /// Looks for new processes. The error says why none can be read.
     fn look(&mut self) -> Result<(), String> {
-        let config = Config { lineno: LineNo::NoLine, ..Config::default() };
+        let config = Config {
+            lineno: LineNo::NoLine,
+            blocking: LockingStrategy::AlreadyLocked,
+            ..Config::default()
+        };
         let mut why = None;
         for pid in [self.root].into_iter().chain(descendants(self.root)) {
             let pid = pid.as_raw_nonzero().get();

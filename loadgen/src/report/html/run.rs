@@ -114,6 +114,11 @@ fn findings(record: &RunRecord) -> Markup {
 fn profiled(record: &RunRecord) -> Markup {
     let rows = profile::rows(record, 20, usize::MAX);
     let failures = profile::failures(record);
+    let graph = |target: &TargetRecord| {
+        let profile = target.profile.as_ref().filter(|of| of.failure.is_none())?;
+        Some((target.name.clone(), profile.file.clone()))
+    };
+    let graphs: Vec<(String, String)> = record.targets.iter().filter_map(graph).collect();
     let columns: Vec<&str> =
         std::iter::once("Function").chain(profile::HEADER.into_iter().skip(1)).collect();
     let rows = html! {
@@ -129,6 +134,15 @@ fn profiled(record: &RunRecord) -> Markup {
                 h2 id="profile" { "Where the CPU time goes" }
                 (table(&Called::Heading("profile"), &profile::legend(record), &columns, &rows))
                 (sentences(&failures))
+                @if !graphs.is_empty() {
+                    p {
+                        "Flame graphs, beside this page: "
+                        @for (number, (name, file)) in graphs.iter().enumerate() {
+                            @if number > 0 { ", " }
+                            a href={ (file) ".svg" } { (name) }
+                        }
+                    }
+                }
             }
         }
     }

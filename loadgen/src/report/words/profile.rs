@@ -12,7 +12,7 @@ use crate::text::{counted, precise};
 pub(crate) const HEADER: [&str; 4] = ["CPU-µs/request", "own", "share", "with its calls"];
 
 /// Greatest length of a function and its file in a table of a terminal.
-const WIDEST: usize = 46;
+const WIDEST: usize = 40;
 
 /// Returns a row for each target, followed by as many functions as `most`, by their own CPU time. `width` is the
 /// greatest length of a name.
@@ -40,13 +40,13 @@ fn row(function: &FunctionRecord, profile: &ProfileRecord, width: usize) -> Vec<
     vec![format!("  {name}"), cost(own), share, cost(with_calls)]
 }
 
-/// Returns the function with its file, of which only the name is left if both are too long.
+/// Returns the function with its file; with the name of the file, or without it, if both are too long.
 fn label(function: &str, file: &str, width: usize) -> String {
     let whole = if file.is_empty() { function.to_owned() } else { format!("{function} ({file})") };
-    match file.rsplit_once('/') {
-        Some((_, name)) if whole.chars().count() > width => format!("{function} (…/{name})"),
-        _ => whole,
-    }
+    let name = file.rsplit('/').next().unwrap_or(file);
+    let candidates = [whole, format!("{function} (…/{name})")];
+    let fitting = candidates.into_iter().find(|label| label.chars().count() <= width);
+    fitting.unwrap_or_else(|| function.to_owned())
 }
 
 fn cost(of: &CostRecord) -> String {
@@ -58,8 +58,8 @@ pub(crate) fn legend(record: &RunRecord) -> String {
     let rounds = profiles(record).map(|(_, profile)| profile.rounds).max().unwrap_or(0);
     format!(
         "where the CPU time of a request goes, ± its 95 % confidence interval: sampled by py-spy in {} \
-         after the measured ones, which are in no other figure; profile-*.speedscope.json and \
-         profile-*.collapsed have all stacks",
+         after the measured ones, which are in no other figure; profile-*.svg, .speedscope.json and \
+         .collapsed have all stacks",
         counted(rounds.into(), "round")
     )
 }
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(label("encode", "json/encoder.py", 42), "encode (json/encoder.py)");
         assert_eq!(label("<C>", "", 42), "<C>");
         let file = "uvicorn/protocols/http/httptools_impl.py";
-        let long = label("RequestResponseCycle.run_asgi", file, 42);
-        assert_eq!(long, "RequestResponseCycle.run_asgi (…/httptools_impl.py)");
+        assert_eq!(label("Protocol.send", file, 40), "Protocol.send (…/httptools_impl.py)");
+        assert_eq!(label("RequestResponseCycle.send", file, 40), "RequestResponseCycle.send");
     }
 
     #[test]
