@@ -112,7 +112,7 @@ fn findings(record: &RunRecord) -> Markup {
 
 /// Returns a table of the functions to which the CPU time of a request goes; nothing without profiling rounds.
 fn profiled(record: &RunRecord) -> Markup {
-    let rows = profile::rows(record, 20, usize::MAX);
+    let rows = profile::rows(record, &profile::PAGE);
     let failures = profile::failures(record);
     let graph = |target: &TargetRecord| {
         let profile = target.profile.as_ref().filter(|of| of.failure.is_none())?;

@@ -11,33 +11,43 @@ use crate::text::{counted, precise};
 /// Columns of the table.
 pub(crate) const HEADER: [&str; 4] = ["CPU-µs/request", "own", "share", "with its calls"];
 
-/// Greatest length of a function and its file in a table of a terminal.
-const WIDEST: usize = 40;
+/// How a function is written in a table.
+pub(crate) struct Form {
+    /// Most functions of each target.
+    pub most: usize,
+    /// Greatest length of a function and its file.
+    pub width: usize,
+    /// What comes before the name of a function.
+    pub before: &'static str,
+}
 
-/// Returns a row for each target, followed by as many functions as `most`, by their own CPU time. `width` is the
-/// greatest length of a name.
-pub(crate) fn rows(record: &RunRecord, most: usize, width: usize) -> Vec<Vec<String>> {
+/// Form for a terminal.
+pub(crate) const TERMINAL: Form = Form { most: 5, width: 40, before: "  " };
+
+/// Form for a comment on a pull request.
+pub(crate) const MARKDOWN: Form = Form { most: 5, width: usize::MAX, before: "↳ " };
+
+/// Form for a page.
+pub(crate) const PAGE: Form = Form { most: 20, ..MARKDOWN };
+
+/// Returns a row for each target, followed by its functions with the most CPU time of their own.
+pub(crate) fn rows(record: &RunRecord, form: &Form) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
     for (target, profile) in profiles(record).filter(|(_, profile)| profile.failure.is_none()) {
         let whole = micros(profile.cpu_us_per_request);
         rows.push(vec![target.to_owned(), String::new(), String::new(), whole]);
-        let functions = profile.functions.iter().take(most);
-        rows.extend(functions.map(|function| row(function, profile, width)));
+        let functions = profile.functions.iter().take(form.most);
+        rows.extend(functions.map(|function| row(function, profile, form)));
     }
     rows
 }
 
-/// Returns the rows for a terminal.
-pub(crate) fn rows_of_terminal(record: &RunRecord) -> Vec<Vec<String>> {
-    rows(record, 5, WIDEST)
-}
-
-fn row(function: &FunctionRecord, profile: &ProfileRecord, width: usize) -> Vec<String> {
+fn row(function: &FunctionRecord, profile: &ProfileRecord, form: &Form) -> Vec<String> {
     let FunctionRecord { own, with_calls, .. } = function;
     let share = 100.0 * own.us_per_request / profile.cpu_us_per_request.max(f64::MIN_POSITIVE);
     let share = format!("{share:.0} %");
-    let name = label(&function.function, &function.file, width);
-    vec![format!("  {name}"), cost(own), share, cost(with_calls)]
+    let name = label(&function.function, &function.file, form.width);
+    vec![format!("{}{name}", form.before), cost(own), share, cost(with_calls)]
 }
 
 /// Returns the function with its file; with the name of the file, or without it, if both are too long.

@@ -10,6 +10,7 @@ mod formats;
 mod html;
 mod latencies;
 mod probe;
+mod profile;
 mod published;
 mod records;
 mod run;

@@ -13,6 +13,7 @@ use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
 use crate::report::words::postgres;
 use crate::report::words::probe::probes;
+use crate::report::words::profile;
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::results::{ResultRow, results};
@@ -44,6 +45,8 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(commits::noise(&servers(record)))
                 .chain(commits::commits(&servers(record)))
                 .chain(probes(record))
+                .chain(profile::differences(record))
+                .chain(profile::failures(record))
                 .chain(bottlenecks(record))
                 .chain(rows_used(record))
                 .chain(proofs(record)),
@@ -54,6 +57,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
         titled(&escaped(first_byte::LEGEND), first_bytes(record)),
         titled(&escaped(&connections::legend(record)), connections(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
+        titled(&escaped(&profile::legend(record)), profiled(record)),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
     ])
@@ -86,6 +90,11 @@ fn first_bytes(record: &RunRecord) -> String {
 /// Returns the table of how long opening connections took; empty if it cost little.
 fn connections(record: &RunRecord) -> String {
     table(&connections::HEADER, &connections::rows(record))
+}
+
+/// Returns the table of the functions to which the CPU time of a request goes; empty without profiling rounds.
+fn profiled(record: &RunRecord) -> String {
+    table(&profile::HEADER, &profile::rows(record, &profile::MARKDOWN))
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

@@ -140,7 +140,11 @@ fn tables(record: &RunRecord) -> Vec<String> {
         explained(&uploads::HEADER, &uploads::rows(targets()), uploads::LEGEND),
         explained(&first_byte::HEADER, &first_byte::rows(targets()), first_byte::LEGEND),
         efficiency(record),
-        explained(&profile::HEADER, &profile::rows_of_terminal(record), &profile::legend(record)),
+        explained(
+            &profile::HEADER,
+            &profile::rows(record, &profile::TERMINAL),
+            &profile::legend(record),
+        ),
         explained(&postgres::HEADER, &postgres::rows(targets()), postgres::LEGEND),
     ]
 }
