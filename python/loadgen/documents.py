@@ -502,7 +502,7 @@ class ProfileRecord:
     rounds: int
     """Number of profiling rounds."""
     samples: int
-    """Number of threads that were seen on a CPU, over all profiling rounds."""
+    """Number of threads that were seen running, or ready to run, over all profiling rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)

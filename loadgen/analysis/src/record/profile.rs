@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct ProfileRecord {
     /// Number of profiling rounds.
     pub rounds: u32,
-    /// Number of threads that were seen on a CPU, over all profiling rounds.
+    /// Number of threads that were seen running, or ready to run, over all profiling rounds.
     pub samples: u64,
     /// Share of the attempts to read a process that failed, in %. What it did then is in no function.
     pub missed_percent: f64,
