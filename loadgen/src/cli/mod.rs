@@ -8,6 +8,7 @@ mod completions;
 mod ctl;
 mod hosts;
 mod init;
+mod internal;
 mod lab;
 mod man;
 mod request;
@@ -17,7 +18,6 @@ mod schema;
 mod tls;
 mod values;
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -29,6 +29,7 @@ pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::hosts::{ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
+pub use self::internal::{GuardArgs, LauncherArgs};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
 pub use self::man::ManArgs;
 pub use self::request::RequestArgs;
@@ -363,51 +364,4 @@ pub struct CheckArgs {
     /// TLS of these requests.
     #[command(flatten)]
     pub tls: TlsArgs,
-}
-
-/// Options of `launcher`, which the lab sets.
-#[derive(Debug, Args)]
-pub struct LauncherArgs {
-    /// Socket on which to listen.
-    #[arg(long)]
-    pub socket: PathBuf,
-    /// CPUs that the launcher itself may use [default: those of the server].
-    #[arg(long, value_delimiter = ',')]
-    pub cpus: Vec<usize>,
-    /// Command line of the server.
-    #[arg(last = true, required = true)]
-    pub command: Vec<OsString>,
-}
-
-/// Options of `guard`, which the lab sets.
-#[derive(Debug, Args)]
-pub struct GuardArgs {
-    /// CPUs that the service may use [default: all].
-    #[arg(long, value_delimiter = ',')]
-    pub cpus: Vec<usize>,
-    /// User ID of the service.
-    #[arg(long, requires = "gid")]
-    pub uid: Option<u32>,
-    /// Group ID of the service.
-    #[arg(long, requires = "uid")]
-    pub gid: Option<u32>,
-    /// Ask the service to end by SIGQUIT instead of SIGTERM.
-    #[arg(long)]
-    pub quit: bool,
-    /// Ask only the service's first process to end.
-    #[arg(long)]
-    pub spare_others: bool,
-    /// Seconds that the service has to end by itself, before it is killed.
-    #[arg(long, default_value_t = 5.0)]
-    pub grace: f64,
-    /// Folder to remove after the service was made to end, or, without a service, when loadgen has
-    /// ended.
-    #[arg(long)]
-    pub remove: Option<PathBuf>,
-    /// Words of the command that ends a service that signals do not end.
-    #[arg(long, allow_hyphen_values = true)]
-    pub end_by: Vec<OsString>,
-    /// Command line of the service; none for a guard that only removes a folder.
-    #[arg(last = true, required_unless_present = "remove")]
-    pub command: Vec<OsString>,
 }

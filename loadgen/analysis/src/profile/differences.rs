@@ -16,7 +16,7 @@ const LEAST: f64 = 0.005;
 /// programs, whose functions say nothing about each other.
 const LEAST_IN_COMMON: f64 = 0.5;
 
-/// What is known of the CPU time of one target.
+/// CPU time of one target, and the stacks that tell where it goes.
 #[derive(Debug, Clone)]
 pub struct Profile<'a> {
     /// Name of the target.

@@ -134,7 +134,7 @@ pub(super) struct Watch {
     /// of the load on; `None` if no observer shows CPU use.
     tell: Option<CpuTeller>,
     surroundings: Surroundings,
-    /// What samples the target's stacks while the full load is held; empty for nothing.
+    /// Profilers of the target's servers, which sample while the full load is held; empty without profiling.
     profilers: Vec<Profiler>,
     /// Task that watches; `None` before the start of the load.
     task: Option<JoinHandle<Observed>>,
@@ -155,7 +155,7 @@ impl Watch {
         Self { surroundings, ..self }
     }
 
-    /// Sets what samples the target's stacks.
+    /// Sets the profilers of the target's servers.
     #[must_use]
     pub(super) fn profiling(self, profilers: &[Profiler]) -> Self {
         Self { profilers: profilers.to_vec(), ..self }

@@ -10,7 +10,7 @@ pub mod launcher;
 mod sampler;
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -31,7 +31,6 @@ type Answer = Result<Stacks, String>;
 /// A launcher with a server of a target.
 #[derive(Debug, Clone)]
 pub struct Profiler {
-    /// Socket on which the launcher listens.
     socket: PathBuf,
 }
 
@@ -40,9 +39,9 @@ impl Profiler {
         Self { socket }
     }
 
-    /// Begins to sample.
-    async fn begin(&self) -> io::Result<UnixStream> {
-        UnixStream::connect(&self.socket).await
+    /// Socket on which the launcher listens.
+    pub(super) fn socket(&self) -> &Path {
+        &self.socket
     }
 }
 
@@ -54,7 +53,7 @@ impl Sampling {
     pub async fn begin(of: &[Profiler]) -> Self {
         let mut streams = Vec::new();
         for profiler in of {
-            streams.push(profiler.begin().await);
+            streams.push(UnixStream::connect(profiler.socket()).await);
         }
         Self(streams)
     }

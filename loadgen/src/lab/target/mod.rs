@@ -71,7 +71,7 @@ impl Target {
         &self.services
     }
 
-    /// What samples the stacks of each server; empty unless the target is profiled.
+    /// Profilers of the servers, one for each; empty unless the target is profiled.
     pub fn profilers(&self) -> &[Profiler] {
         &self.profilers
     }

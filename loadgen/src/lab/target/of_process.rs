@@ -48,7 +48,7 @@ impl Lab {
         let (cpus, of_launcher) =
             (self.options.cpus.target.clone(), self.options.cpus.generator.clone());
         let (workers, pool_size) = (size.workers, size.pool_size());
-        let profiler = folder.as_deref().filter(|_| size.profiled).map(profiler_socket);
+        let profiler = profiler(size, folder.as_deref());
         Ok(Box::new(move |port| {
             let (mut argv, own) = target.filled("127.0.0.1", port, workers, pool_size);
             argv[0] = program.to_string_lossy().into_owned();
@@ -61,7 +61,7 @@ impl Lab {
             spec.options.grace = GRACE;
             spec.options.remove.clone_from(&folder);
             match &profiler {
-                Some(socket) => spec.below_launcher(socket, &of_launcher),
+                Some(profiler) => spec.below_launcher(profiler.socket(), &of_launcher),
                 None => spec,
             }
         }))
@@ -92,14 +92,9 @@ impl Lab {
     }
 }
 
-/// Returns the socket on which the launcher of a server with this folder listens.
-fn profiler_socket(folder: &Path) -> PathBuf {
-    folder.join("profiler.sock")
-}
-
 /// Returns the profiler of a server of this size with this folder; `None` if it is not profiled.
 pub(super) fn profiler(size: Size<'_>, folder: Option<&Path>) -> Option<Profiler> {
-    folder.filter(|_| size.profiled).map(|folder| Profiler::new(profiler_socket(folder)))
+    folder.filter(|_| size.profiled).map(|folder| Profiler::new(folder.join("profiler.sock")))
 }
 
 /// Creates an empty folder for a target that runs, which is also the one for its temporary files. Dropping the folder

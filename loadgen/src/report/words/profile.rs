@@ -17,7 +17,7 @@ pub(crate) struct Form {
     pub most: usize,
     /// Greatest length of a function and its file.
     pub width: usize,
-    /// What comes before the name of a function.
+    /// Text before the name of a function.
     pub before: &'static str,
 }
 

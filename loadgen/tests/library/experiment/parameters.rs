@@ -6,7 +6,7 @@ use loadgen::experiment::experiments;
 use loadgen::scenario::experiment::{Arm, ExperimentFile};
 use loadgen::scenario::{Limits, Load, Memory, parse};
 
-/// What a source tells of the arms of one group.
+/// Parameters that a source tells for the arms of one group.
 struct Told {
     experiment: &'static str,
     group: &'static str,
@@ -17,7 +17,7 @@ struct Told {
     server_workers: Option<u32>,
     replicas: Option<u32>,
     memory_bytes: Option<u64>,
-    /// Rows in the table before the load, of whatever the scenario is about.
+    /// Number of rows in the table before the load.
     existing: Option<u64>,
     timeout: Option<Duration>,
     /// Beginning of what the experiment says about a load that is not the source's.
