@@ -49,11 +49,14 @@ pub fn assert_nothing_left(process: u32) {
     }
 }
 
+/// Longest wait for a container of a run that neither starts it nor ends. A busy machine may take a minute for a few.
+const LONGEST: Duration = Duration::from_secs(300);
+
 /// Waits until this service of a run has a running container, and returns the container's name.
-/// Panics with what the run printed if the run ends first, or after 60 s.
+/// Panics with what the run printed if the run ends first, or neither happens for five minutes.
 #[track_caller]
 pub fn container(run: &mut Child, service: &str) -> String {
-    let (end, deadline) = (format!("_{service}_1"), Instant::now() + Duration::from_secs(60));
+    let (end, deadline) = (format!("_{service}_1"), Instant::now() + LONGEST);
     let name = format!("name=^{}", project_of(run.id()));
     loop {
         let names = podman(&["ps", "--filter", &name, "--format", "{{.Names}}"]);
