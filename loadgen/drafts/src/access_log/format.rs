@@ -21,7 +21,7 @@ pub(super) mod tests {
 
     /// Lines as the servers wrote them: nginx 1.22, gunicorn 27.0, hypercorn 0.18, granian 2.8,
     /// uvicorn 0.54, Caddy, Python's http.server; some with the prefix of a supervisor.
-    pub(in crate::access_log) const REAL: [(Format, &str); 20] = [
+    pub(in crate::access_log) const REAL: [(Format, &str); 21] = [
         (
             Format::Combined,
             r#"127.0.0.1 - - [28/Nov/2026:06:59:35 +0000] "GET /items/1?page=2&q=a%20b%22 HTTP/1.1" 200 2 "-" "curl/7.88.1""#,
@@ -99,6 +99,10 @@ pub(super) mod tests {
             Format::Json,
             r#"{"DownstreamStatus":200,"RequestMethod":"GET","RequestPath":"/items/1?page=2","time":"2026-11-28T06:59:35Z"}"#,
         ),
+        (
+            Format::Json,
+            r#"{"time":"2026-11-28T06:59:35+00:00","remote_user":"ann","request":"GET / HTTP/1.1","status":200}"#,
+        ),
     ];
 
     #[test]
@@ -109,8 +113,10 @@ pub(super) mod tests {
             let (found, logged) = read(&line).unwrap();
             assert_eq!(found, format, "{}", String::from_utf8_lossy(&line));
             let target = String::from_utf8_lossy(&logged.target);
-            let Logged { method, status, time, .. } = &logged;
-            all += &format!("{found:?}: {method:?} {target} {status} {time:?}\n");
+            let Logged { method, status, time, person, .. } = &logged;
+            all += &format!("{found:?}: {method:?} {target} {status} {time:?}");
+            let name = person.as_ref().map(|name| format!(" by {}", String::from_utf8_lossy(name)));
+            all += &(name.unwrap_or_default() + "\n");
         }
         insta::assert_snapshot!(all);
     }

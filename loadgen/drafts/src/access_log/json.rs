@@ -35,6 +35,10 @@ struct Line<'a> {
     #[serde(rename = "@timestamp")]
     at_timestamp: Option<&'a RawValue>,
     time: Option<&'a RawValue>,
+    user_id: Option<&'a RawValue>,
+    remote_user: Option<&'a RawValue>,
+    #[serde(rename = "ClientUsername")]
+    traefik_user: Option<&'a RawValue>,
     /// A line of text in a log of Docker.
     log: Option<&'a RawValue>,
 }
@@ -55,17 +59,23 @@ pub(super) fn read(line: &[u8]) -> Option<(Format, Logged<'_>)> {
     if let Some(text) = line_of.log.and_then(string) {
         let (format, logged) = text::read(text.trim_end().as_bytes())?;
         let target = Cow::Owned(logged.target.into_owned());
-        return Some((format, Logged { target, time: logged.time.or(line_of.time()), ..logged }));
+        let person = logged.person.map(|name| Cow::Owned(name.into_owned()));
+        let time = logged.time.or(line_of.time());
+        return Some((format, Logged { target, time, person, ..logged }));
     }
     let Line { request, status_code, traefik_status, .. } = &line_of;
     let status = line_of.status.or(*status_code).or(*traefik_status).map(string)??;
     let status = status.parse().ok()?;
     let time = line_of.time().or_else(|| time::find_iso(&line[..open]));
+    let person = line_of.person();
     if let Some(request) = request.filter(|request| request.get().starts_with('{')) {
         let request: Request<'_> = serde_json::from_str(request.get()).ok()?;
         let method = Method::of(string(request.method?)?.as_bytes());
         let target = string(request.uri.or(request.url)?)?;
-        return Some((Format::Caddy, Logged { method, target: bytes(target), status, time }));
+        return Some((
+            Format::Caddy,
+            Logged { method, target: bytes(target), status, time, person },
+        ));
     }
     let (method, target) = match (line_of.method(), line_of.target()) {
         (Some(method), Some(target)) => (Method::of(string(method)?.as_bytes()), string(target)?),
@@ -75,7 +85,7 @@ pub(super) fn read(line: &[u8]) -> Option<(Format, Logged<'_>)> {
             (method, Cow::Owned(String::from_utf8_lossy(target).into_owned()))
         }
     };
-    Some((Format::Json, Logged { method, target: bytes(target), status, time }))
+    Some((Format::Json, Logged { method, target: bytes(target), status, time, person }))
 }
 
 impl<'a> Line<'a> {
@@ -86,6 +96,11 @@ impl<'a> Line<'a> {
     /// Returns the target, first by the names under which it has its query.
     fn target(&self) -> Option<&'a RawValue> {
         self.request_uri.or(self.url).or(self.uri).or(self.path).or(self.traefik_path)
+    }
+
+    fn person(&self) -> Option<Cow<'a, [u8]>> {
+        let name = string(self.user_id.or(self.remote_user).or(self.traefik_user)?)?;
+        Some(bytes(name)).filter(|name| !name.is_empty() && **name != *b"-")
     }
 
     fn time(&self) -> Option<i64> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use loadgen_text::{count, duration, precise};
 
 use super::Options;
+use super::sessions::People;
 use super::tally::Tally;
 use super::timeline::Stage;
 use crate::{DraftError, Entry, Value};
@@ -86,12 +87,38 @@ pub(super) fn entries(
             about_count(total)
         ),
     };
-    let about = vec![rates, course];
+    let mut about = vec![rates, course];
     let mut list = Entry::new("stages", stages.iter().map(table).collect::<Vec<Value>>());
     list.about.clone_from(&about);
     let mut arrivals = Entry::new("arrivals", "poisson");
     arrivals.about.push("People come at random times, not at even intervals.".to_owned());
-    Ok((vec![Entry::new("model", "open"), arrivals, list], about))
+    let mut model = Entry::new("model", "open");
+    let people = tally.sessions.people(tally.counted, span);
+    if let Some(people) = people {
+        let [they, instead] = about_people(&people, length);
+        model.about.extend([they.clone(), instead]);
+        about.push(they);
+    }
+    Ok((vec![model, arrivals, list], about))
+}
+
+/// Says how the people of the log behave, and how to load by them instead of by rates.
+fn about_people(people: &People, length: Duration) -> [String; 2] {
+    let pause = precise((people.pause_s * 10.0).round() / 10.0);
+    let users = people.at_once.round().max(1.0) as u64;
+    [
+        format!(
+            "The log names {} people. In a session (with pauses of up to half an hour), each waits {pause} s on \
+             average between two requests, and {} of them are there at a time.",
+            count(people.number as u64),
+            precise((people.at_once * 10.0).round() / 10.0)
+        ),
+        format!(
+            "To send so many users instead of these rates, replace `model`, `arrivals` and `stages` by \
+             `users = {users}`, `think_time = {{ mean = \"{pause}s\" }}` and `duration = \"{}\"`.",
+            written(length)
+        ),
+    ]
 }
 
 /// Returns a number of requests, to three significant digits.
@@ -143,6 +170,30 @@ mod tests {
         let text = checked_with_rows(&drafted(&format!("INFO:     Started.\n{}", line.repeat(3))));
         assert!(text.contains("# The log has no times: the number of users is made up.\nusers = 10\nduration = \"30s\""), "{text}");
         assert!(text.contains("get = \"/items/1?page=2\"") && !text.contains("weight ="), "{text}");
+    }
+
+    #[test]
+    fn the_pauses_of_people_are_said() {
+        let log: String = (0..1_200).map(|n| combined(n / 4, "GET /a", 200)).collect();
+        let anonymous = drafted(&log.replace(" - ann [", " - - ["));
+        assert!(!anonymous.notes.join("\n").contains("people"));
+        let people = ["ann", "bob", "eve", "joe", "zoe"];
+        let lines = log.lines().zip(people.into_iter().cycle());
+        let named: String =
+            lines.map(|(line, name)| line.replace(" ann ", &format!(" {name} ")) + "\n").collect();
+        let draft = drafted(&named);
+        let said = "The log names 5 people. In a session (with pauses of up to half an hour), each waits 1.2 s \
+                    on average between two requests, and 5 of them are there at a time.";
+        assert!(draft.notes.join("\n").contains(said), "{}", draft.notes.join("\n"));
+        let text = checked_with_rows(&draft);
+        let text = text.replace("\n# ", " ");
+        assert!(
+            text.contains(
+                "`users = 5`, `think_time = { mean = \"1.2s\" }` and `duration = \"300s\"`"
+            ),
+            "{text}"
+        );
+        assert!(!text.contains("zoe") && !text.contains("joe"), "{text}");
     }
 
     #[test]

@@ -32,6 +32,8 @@ pub(super) struct Logged<'a> {
     pub status: u16,
     /// Seconds since 1970, if the line has a time.
     pub time: Option<i64>,
+    /// Name of the person who logged in, if the line has one.
+    pub person: Option<Cow<'a, [u8]>>,
 }
 
 /// Methods that a draft tells apart.

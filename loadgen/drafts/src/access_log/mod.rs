@@ -13,6 +13,7 @@ mod notes;
 mod paths;
 mod sample;
 mod segment;
+mod sessions;
 mod steps;
 mod tally;
 #[cfg(test)]

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use super::format;
 use super::logged::{Format, Logged, Method};
 use super::sample::{Request, Sample};
+use super::sessions::Sessions;
 use super::text;
 use super::timeline::Timeline;
 use crate::static_files;
@@ -45,6 +46,8 @@ pub(super) struct Tally {
     pub sample: Sample,
     /// Times of the requests that count, if the log has times.
     pub timeline: Timeline,
+    /// Pauses of people between the requests that count, if the log names people.
+    pub sessions: Sessions,
 }
 
 impl Tally {
@@ -66,6 +69,7 @@ impl Tally {
             counted: 0,
             sample: Sample::default(),
             timeline: Timeline::default(),
+            sessions: Sessions::default(),
         }
     }
 
@@ -102,6 +106,9 @@ impl Tally {
             self.counted += 1;
             if let Some(time) = logged.time {
                 self.timeline.add(time);
+                if let Some(person) = &logged.person {
+                    self.sessions.add(person, time);
+                }
             }
             self.sample.add(|| Request {
                 head: logged.method == Method::Head,

@@ -14,8 +14,10 @@ pub(super) fn read(line: &[u8]) -> Option<(Format, Logged<'_>)> {
     let (close, status) = memchr_iter(b'"', &line[open + 1..])
         .find_map(|at| Some((open + 1 + at, status(&line[open + 2 + at..])?)))?;
     let (before, request, after) = (&line[..open], &line[open + 1..close], &line[close + 1..]);
-    let bracketed = memchr_iter(b'[', before).find_map(|at| time::of_server(&before[at + 1..]));
-    let time = bracketed.or_else(|| time::find_iso(before));
+    let bracketed = memchr_iter(b'[', before)
+        .find_map(|at| Some((time::of_server(&before[at + 1..])?, person(&before[..at]))));
+    let time = bracketed.map(|(time, _)| time).or_else(|| time::find_iso(before));
+    let person = bracketed.and_then(|(_, person)| person).map(Cow::Borrowed);
     let (method, target, protocol) = match split(request) {
         Some(parts) => parts,
         // Bytes of TLS, or nothing: a server has a line for each connection, with an error.
@@ -29,7 +31,14 @@ pub(super) fn read(line: &[u8]) -> Option<(Format, Logged<'_>)> {
         None if is_granian(before) => Format::Granian,
         None => Format::Uvicorn,
     };
-    Some((format, Logged { method, target: Cow::Borrowed(target), status, time }))
+    Some((format, Logged { method, target: Cow::Borrowed(target), status, time, person }))
+}
+
+/// Returns the name at the end of `127.0.0.1 - ann `, the fields before the time.
+fn person(before: &[u8]) -> Option<&[u8]> {
+    let mut fields = before.trim_ascii_end().rsplit(u8::is_ascii_whitespace);
+    let (name, _ident, _host) = (fields.next()?, fields.next()?, fields.next()?);
+    (name != b"-" && !name.is_empty()).then_some(name)
 }
 
 /// Splits a request line into its method, its target and its protocol, which HTTP/0.9 lacks.
