@@ -1,8 +1,8 @@
 """Compares two commits of a target, and says whether the later one is slower: for CI jobs.
 
 The settings are the variables GATE_TARGET, GATE_SCENARIO, GATE_BASE, GATE_HEAD, GATE_LIMIT, GATE_ROUNDS,
-GATE_PRECISION, GATE_NOISE_FLOOR, GATE_ARGUMENTS, GATE_NAME and GATE_OUT. The exit code is that of loadgen: 0, 3 for a
-regression, 1 if it cannot be judged, or another code for an error.
+GATE_PRECISION, GATE_NOISE_FLOOR, GATE_PROFILE, GATE_ARGUMENTS, GATE_NAME and GATE_OUT. The exit code is that of
+loadgen: 0, 3 for a regression, 1 if it cannot be judged, or another code for an error.
 """
 
 import json
@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 UNJUDGED = "unjudged"
@@ -74,6 +74,7 @@ class Settings:
     rounds: str
     precision: str
     noise_floor: bool
+    profile: str
     arguments: tuple[str, ...]
     out: Path
 
@@ -94,6 +95,7 @@ class Settings:
             rounds=os.environ.get("GATE_ROUNDS") or "10",
             precision=os.environ.get("GATE_PRECISION", ""),
             noise_floor=os.environ.get("GATE_NOISE_FLOOR", "true") == "true",
+            profile=os.environ.get("GATE_PROFILE", "8"),
             arguments=tuple(shlex.split(os.environ.get("GATE_ARGUMENTS", ""))),
             out=folder(),
         )
@@ -206,8 +208,18 @@ def compare(settings: Settings) -> Measured:
         gate += ["--precision", settings.precision, "--time-max", TIME_MAX]
     measured = measure(settings, [old, new], ["--duet", *gate], "duet")
     if measured.judgement() == UNJUDGED:
-        measured = measure(settings, [old, new], gate, "interleaved")
+        return measure(settings, [old, new], gate, "interleaved")
+    if measured.judgement() == "slower" and settings.profile != "0":
+        profiled = measure(settings, [old, new], ["--duet", f"--profile={settings.profile}"], "profile")
+        return replace(measured, markdown=explained(measured.markdown, profiled.markdown))
     return measured
+
+
+def explained(result: str, profile: str) -> str:
+    """Return a result with what a profile says about it: the functions that take longer first."""
+    blamed = [line for line in profile.splitlines() if line.startswith("- a request takes ")]
+    details = f"<details><summary>Where the CPU time goes</summary>\n\n{profile}\n</details>" if profile else ""
+    return "\n\n".join(part.strip() for part in ("\n".join(blamed), result, details) if part.strip()) + "\n"
 
 
 def headline(measured: Measured) -> str:

@@ -70,6 +70,7 @@ def gate(folder: Path, base: str, head: str, **variables: str) -> tuple[subproce
         "GATE_HEAD": head,
         "GATE_ROUNDS": "5",
         "GATE_NOISE_FLOOR": "false",
+        "GATE_PROFILE": "0",
         "GATE_ARGUMENTS": "--anyway --warmup 300ms",
         "GITHUB_STEP_SUMMARY": str(summary),
         "GITHUB_OUTPUT": str(output),
@@ -79,12 +80,13 @@ def gate(folder: Path, base: str, head: str, **variables: str) -> tuple[subproce
 
 
 def test_a_change_that_needs_10_percent_more_cpu_time_fails_the_job(repository: Path) -> None:
-    done, result = gate(repository, "HEAD~2", "HEAD~1", GATE_PRECISION="5%")
+    done, result = gate(repository, "HEAD~2", "HEAD~1", GATE_PRECISION="5%", GATE_PROFILE="3")
     assert done.returncode == 3, done.stdout + done.stderr
     assert json.loads((result / "duet" / "run.json").read_text())["precision"]["percent"] == 5
     summary = (repository.parent / "summary").read_text()
     assert summary.startswith("### loadgen: `shop` in `checkout.toml`: ❌ slower"), summary
     assert "regression: shop@" in summary
+    assert " in Busy.data\\_received (server.py)" in summary, summary
     output = (repository.parent / "output").read_text()
     assert output == "name=shop-checkout\nreport=loadgen-result/shop-checkout\njudgement=slower\n"
     assert (result / "duet" / "report.html").is_file()

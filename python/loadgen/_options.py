@@ -108,9 +108,10 @@ class RunOptions(MeasuringOptions, total=False):
     Their iterations begin at random times, at RATE requests per second, from 0.1 to 1000; at 20 without RATE. A
     verdict tells where the latencies of the load differ."""
     profile: Value | bool
-    """Find out to which functions the CPU time of a request goes: load each target again in ROUNDS profiling rounds
-    after the measured ones, from 2 to 100; in 8 without ROUNDS. py-spy samples the stacks of its Python
-    processes. The figures of these rounds are in no result."""
+    """Find out to which functions the CPU time of a request goes, and what the server waits for: load each target
+    again in ROUNDS profiling rounds after the measured ones, from 2 to 100; in 8 without ROUNDS; in a search at
+    the highest rate that passed. The stacks of Python and Node.js are sampled. The figures of these rounds are
+    in no result."""
     slices: Value
     """Number of slices of each start of the targets, from 1 to 100. With several, all targets are up at the same
     time, and are loaded in turn, once in each slice. Each target is loaded for --duration in all slices of a
@@ -177,6 +178,11 @@ class CapacityOptions(MeasuringOptions, total=False):
     replicas: Value
     """Number of replicas of each target behind a load balancer (HAProxy or else Caddy, round robin), from 1 to 64
     [default: the target itself, without a balancer]."""
+    profile: Value | bool
+    """Find out to which functions the CPU time of a request goes, and what the server waits for: load each target
+    again in ROUNDS profiling rounds after the measured ones, from 2 to 100; in 8 without ROUNDS; in a search at
+    the highest rate that passed. The stacks of Python and Node.js are sampled. The figures of these rounds are
+    in no result."""
 
 
 class CompareOptions(TypedDict, total=False):

@@ -337,6 +337,16 @@ class OverRounds:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PackageRecord:
+    """CPU time per expected response in the functions of one package."""
+
+    own: CostRecord
+    """CPU time in its functions themselves."""
+    package: str
+    """First part of the path of its files: `json` for `json/encoder.py`; empty for functions in no file."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Pair:
     """Comparison of two targets."""
 
@@ -475,34 +485,14 @@ class ProfileDifference:
 
     confidence_95: list[float]
     """95 % confidence interval of this difference, by the pairs of measured rounds."""
+    file: str
+    """Beginning of the name of the file with the flame graph of the second target, coloured by its difference from the first one, in the folder of the run."""
     functions: list[FunctionDifference]
     """Functions that were tested: those with at least 0.5 % of the samples of one of the targets. Those that are shown come first, the largest difference first."""
     targets: list[str]
     """Names of the two targets. Differences are of the second one: positive if it takes longer."""
     us_per_request: float
     """Difference of the CPU time per expected response, in µs."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ProfileRecord:
-    """Where the CPU time of a request goes, by stacks that were sampled in profiling rounds: rounds under the same load after the measured ones, whose figures are in no other field."""
-
-    cpu_us_per_request: float
-    """CPU time of the target per expected response, in µs: the mean of the measured rounds."""
-    failure: str | None
-    """Reason why the target could not be profiled, which leaves the other fields empty; `null` if it could."""
-    file: str
-    """Beginning of the names of the files with all stacks, in the folder of the run: `profile-fastapi` for `profile-fastapi.svg`."""
-    functions: list[FunctionRecord]
-    """Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or 1 % with the functions that they call."""
-    gil_percent: float
-    """Share of `samples` that held the interpreter's global lock, in %."""
-    missed_percent: float
-    """Share of the attempts to read a process that failed, in %. What it did then is in no function."""
-    rounds: int
-    """Number of profiling rounds."""
-    samples: int
-    """Number of threads that were seen running, or ready to run, over all profiling rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -976,6 +966,18 @@ VerdictKind: TypeAlias = Literal[
     "interrupted",
 ]
 """Kind of a verdict. The code of a kind, in documents and in reports, is the kind's name in snake case."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WaitRecord:
+    """Threads that waited in one function."""
+
+    file: str
+    """File of the function."""
+    function: str
+    """Name of the function."""
+    threads: float
+    """Number of threads that waited in it at a moment."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1479,6 +1481,22 @@ class LoadRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PoolRecord:
+    """A pool of threads that take work from a queue."""
+
+    file: str
+    """File with the function that each thread of the pool runs."""
+    idle: float
+    """Number of those that waited for work."""
+    running: float
+    """Number of those that ran, or waited for a CPU or for the global interpreter lock."""
+    threads: float
+    """Number of threads at a moment, of all these processes."""
+    waits_most_in: WaitRecord | None
+    """Function in which most of the others waited; `null` if none did."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class ProbeRecord:
     """Results of the probe over all rounds of a target. They are in no other figure of the target."""
 
@@ -1737,6 +1755,50 @@ class GateRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class OccupancyRecord:
+    """What the processes of a target that worked, and their threads, did at the moments at which they were sampled: means over the profiling rounds."""
+
+    gil_held_percent: float | None
+    """Share of the moments at which a thread of such a process held the global interpreter lock (GIL), in %, mean over these processes; `null` for programs without this lock."""
+    pools: list[PoolRecord]
+    """Pools of threads, by number of threads, descending."""
+    processes: float
+    """Number of processes that worked: those with at least half of the samples of the busiest one; 0 if it is not known."""
+    threads_for_cpu: float
+    """Number of threads that waited for a CPU at a moment."""
+    threads_for_gil: float
+    """Number of threads that waited for the global interpreter lock of their process at a moment."""
+    threads_on_cpu: float
+    """Number of threads, of all these processes, that ran at a moment."""
+    waits: list[WaitRecord]
+    """Functions in which the other threads waited, by number of threads, descending: those with at least 0.01 threads."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileRecord:
+    """Where the CPU time of a request goes, by stacks that were sampled in profiling rounds: rounds under the same load after the measured ones, whose figures are in no other field."""
+
+    cpu_us_per_request: float
+    """CPU time of the target per expected response, in µs: the mean of the measured rounds."""
+    failure: str | None
+    """Reason why the target could not be profiled, which leaves the other fields empty; `null` if it could."""
+    file: str
+    """Beginning of the names of the files with all stacks, in the folder of the run: `profile-fastapi` for `profile-fastapi.svg`."""
+    functions: list[FunctionRecord]
+    """Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or 1 % with the functions that they call."""
+    missed_percent: float
+    """Share of the attempts to read a process that failed, in %. What it did then is in no function."""
+    occupancy: OccupancyRecord
+    """What its processes and threads did."""
+    packages: list[PackageRecord]
+    """Packages of these functions, by their own CPU time, descending: those with at least 1 % of `samples`."""
+    rounds: int
+    """Number of profiling rounds."""
+    samples: int
+    """Number of threads that were seen running, or ready to run, over all profiling rounds."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RoundRecord:
     """One measured pass over one target."""
 
@@ -1949,6 +2011,8 @@ class CapacityTarget:
     """Point of the curve with the greatest power, which is throughput over mean latency; `null` if no point has a mean latency above 0."""
     name: str
     """Name of the target."""
+    profile: ProfileRecord | None
+    """Where the CPU time of a request goes at the highest rate that passed in all rounds; `null` without `--profile`."""
     rounds: list[CapacityRound]
     """Results of the rounds, each of which is one search."""
     server: ServerRecord

@@ -8,7 +8,7 @@
 //! - [`claims`]: whether published claims hold; [`unlike`]: what makes a comparison unfair;
 //!   [`changed_limits`]: the limits of an experiment's file that were not in force.
 //! - [`scaling`]: how throughput grows with replicas or server workers.
-//! - [`attribute`]: which functions the CPU time of a request goes to;
+//! - [`attribute`]: which functions the CPU time of a request goes to, and what the threads wait for;
 //!   [`explain_difference`]: those by which two targets differ.
 //! - [`capacity`](Search): chooses the next rate that a search tries, and combines the results.
 

@@ -43,7 +43,7 @@ pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};
 pub use send_gaps::{CLUMP, SendGaps, SendGapsMeter};
 pub use series::{GrowingSeries, Interval, Series, Snapshot};
-pub use stacks::{Stacks, Threads};
+pub use stacks::{Doing, Process, Stacks, Threads};
 pub use strain::{LATE, Strain, StrainSample};
 pub use streams::StreamCounts;
 pub use summary::{LatencySummary, StreamSummary, Summary};

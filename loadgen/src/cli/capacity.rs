@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 
 use super::values::percent;
-use super::{CommonArgs, RequestArgs};
+use super::{CommonArgs, ProfileArgs, RequestArgs};
 use crate::scenario::experiment::{CapacitySettings, MOST_REPLICAS};
 use crate::scenario::parse_duration;
 
@@ -52,6 +52,9 @@ pub struct CapacityArgs {
     /// from 1 to 64 [default: the target itself, without a balancer].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=i64::from(MOST_REPLICAS)))]
     pub replicas: Option<u32>,
+    /// Profiling rounds.
+    #[command(flatten)]
+    pub profile: ProfileArgs,
 }
 
 const CAPACITY_EXAMPLES: &str = "\

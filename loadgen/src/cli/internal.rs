@@ -14,6 +14,9 @@ pub struct LauncherArgs {
     /// CPUs that the launcher itself may use [default: those of the server].
     #[arg(long, value_delimiter = ',')]
     pub cpus: Vec<usize>,
+    /// Words of the target's own profiler.
+    #[arg(long, allow_hyphen_values = true)]
+    pub profiler: Vec<OsString>,
     /// Command line of the server.
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,

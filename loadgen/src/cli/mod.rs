@@ -11,6 +11,7 @@ mod init;
 mod internal;
 mod lab;
 mod man;
+mod profile;
 mod request;
 mod runtime;
 mod saved;
@@ -32,6 +33,7 @@ pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
 pub use self::man::ManArgs;
+pub use self::profile::ProfileArgs;
 pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
@@ -188,11 +190,9 @@ pub struct RunArgs {
     /// 0.1 to 1000; at 20 without RATE. A verdict tells where the latencies of the load differ.
     #[arg(long, value_name = "RATE", num_args = 0..=1, require_equals = true, default_missing_value = "20", value_parser = probe_rate, conflicts_with_all = ["duet", "iterations", "slices"])]
     pub probe: Option<f64>,
-    /// Find out to which functions the CPU time of a request goes: load each target again in ROUNDS
-    /// profiling rounds after the measured ones, from 2 to 100; in 8 without ROUNDS. py-spy samples
-    /// the stacks of its Python processes. The figures of these rounds are in no result.
-    #[arg(long, value_name = "ROUNDS", num_args = 0..=1, require_equals = true, default_missing_value = "8", value_parser = clap::value_parser!(u32).range(2..=100))]
-    pub profile: Option<u32>,
+    /// Profiling rounds.
+    #[command(flatten)]
+    pub profile: ProfileArgs,
     /// Number of slices of each start of the targets, from 1 to 100. With several, all targets are
     /// up at the same time, and are loaded in turn, once in each slice. Each target is loaded for
     /// --duration in all slices of a start together. --rounds is then the number of starts.

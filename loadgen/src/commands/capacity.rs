@@ -6,7 +6,7 @@
 
 use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
-use super::options::{Contest, Output, job, scenario_to_run};
+use super::options::{Contest, Output, job, profile, scenario_to_run};
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::search::{CapacitySearch, Terms};
@@ -21,7 +21,9 @@ const ROUNDS: u32 = 5;
 /// Searches for the highest rate that each target carries, saves the record, and prints the record.
 pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
-    let CapacityArgs { scenario, request, common, users, duration, precision, rounds, .. } = args;
+    let CapacityArgs {
+        scenario, request, common, users, duration, precision, rounds, profile, ..
+    } = args;
     let numbers = Numbers {
         server_workers: args.server_workers.into_iter().collect(),
         replicas: args.replicas.into_iter().collect(),
@@ -45,6 +47,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let contest = Contest { numbers, rounds: Some(rounds.unwrap_or(ROUNDS)), ..Contest::default() };
     let mut job = job(scenario, running, &common, contest, None)?;
     job.one_request = is_one_request;
-    let quest = CapacitySearch { job: &job, terms: &terms };
+    let profiling_rounds = profile::rounds(&job, profile)?;
+    let quest = CapacitySearch { job: &job, terms: &terms, profiling_rounds };
     carry_out(&quest, &output, save)
 }

@@ -20,6 +20,7 @@ pub mod kind;
 pub mod measured;
 pub mod observe;
 mod probe_users;
+mod profiles;
 pub mod published;
 pub mod replicas;
 pub mod run;

@@ -9,7 +9,7 @@ use crate::engine::{LostWorker, Plan};
 use crate::experiment::search::searched::Searched;
 use crate::lab::{CpuTeller, Lab};
 use crate::measure::{GrowingSeries, Snapshot, Stacks};
-use crate::record::StoppedEarly;
+use crate::record::{RunRecord, StoppedEarly};
 
 /// An event of an experiment. The variants are in the order in which the events occur.
 pub enum Event<'a> {
@@ -42,6 +42,8 @@ pub enum Event<'a> {
     LoadEnded(f64),
     /// A profiling round is over. Holds the name of the contender, and what was seen of its threads.
     Profiled(&'a str, &'a Stacks),
+    /// All profiling rounds are over. Holds the record of the run.
+    ProfilesOver(&'a RunRecord),
     /// A round is over. Holds all results of the experiment so far, and the lab, if any.
     RoundOver(SoFar<'a>, Option<&'a Lab>),
 }

@@ -105,14 +105,151 @@ fn threads_that_wait_are_not_on_a_cpu() {
 }
 
 #[test]
-fn a_server_that_is_not_python_keeps_its_result() {
-    let (_, finished) = run(&["--target=express", "--rounds=1", "--profile=2"]);
+fn threads_that_wait_for_the_interpreter_are_counted() {
+    let (_, finished) = run(&["--target=flask", "--rounds=1", "--profile=2", "--users=64"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = finished.json();
+    let occupancy = &record["targets"][0]["profile"]["occupancy"];
+    assert_eq!(occupancy["processes"], 1.0, "gunicorn's parent does not work: {occupancy:#}");
+    assert!(occupancy["gil_held_percent"].as_f64().unwrap() > 30.0, "{occupancy:#}");
+    assert!(occupancy["threads_for_gil"].as_f64().unwrap() > 0.1, "{occupancy:#}");
+    let on_cpu = occupancy["threads_on_cpu"].as_f64().unwrap();
+    assert!(on_cpu > 0.2 && on_cpu < 1.5, "ten threads share one CPU: {occupancy:#}");
+}
+
+/// A server whose pool has three threads, each of which waits for 20 ms.
+const POOL: &str = r#"
+import concurrent.futures, http.server, sys, time
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.wait_for_stock()
+        self.send_response(200)
+        self.end_headers()
+
+    def wait_for_stock(self):
+        time.sleep(0.02)
+
+    def log_message(self, *_):
+        pass
+
+class Server(http.server.HTTPServer):
+    request_queue_size = 64
+    pool = concurrent.futures.ThreadPoolExecutor(3)
+
+    def process_request(self, request, address):
+        self.pool.submit(self.answer, request, address)
+
+    def answer(self, request, address):
+        self.finish_request(request, address)
+        self.shutdown_request(request)
+
+Server(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"#;
+
+#[test]
+fn a_pool_whose_threads_all_wait_is_named() {
+    let target = "[target.shop]\ncommand = [\"python3\", \"pool.py\", \"{port}\"]\n";
+    let project = Project::bare().file("pool.py", POOL).file("loadgen.toml", target);
+    let load = ["/", "-u8", "--duration=1s", "--warmup=200ms", "--no-calibrate", "--out=result"];
+    let finished = project.run(&[&load[..], &["--rounds=1", "--profile=2", "--json"]].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = finished.json();
+    let pool = &record["targets"][0]["profile"]["occupancy"]["pools"][0];
+    let number = |of: &str| pool[of].as_f64().unwrap();
+    assert_eq!(pool["file"], "concurrent/futures/thread.py", "{record:#}");
+    assert!(number("threads") > 2.9 && number("idle") < 0.5, "{pool:#}");
+    assert_eq!(pool["waits_most_in"]["function"], "Handler.wait_for_stock", "{pool:#}");
+    let said = project.run(&["report", "result"]).stdout.replace("\n  ", "");
+    assert!(said.contains("wait, most in Handler.wait_for_stock (pool.py)"), "{said}");
+}
+
+#[test]
+fn the_processes_of_node_are_sampled_together() {
+    let (project, finished) =
+        run(&["--target=express", "--server-workers=2", "--rounds=2", "--profile=2"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = finished.json();
+    let profile = &record["targets"][0]["profile"];
+    assert_eq!(profile["failure"], Value::Null, "{}", finished.said());
+    function(profile, "express/lib");
+    let (own, whole) = own_and_whole(profile);
+    assert!(own > 0.9 * whole && own < 1.001 * whole, "{own} of {whole}: {profile:#}");
+    let occupancy = &profile["occupancy"];
+    assert_eq!(occupancy["gil_held_percent"], Value::Null);
+    assert!(occupancy["processes"].as_f64().unwrap() > 0.9, "{occupancy:#}");
+    let stacks = std::fs::read_to_string(project.path("result/profile-express.collapsed")).unwrap();
+    assert!(!stacks.contains("(idle)"), "{stacks}");
+}
+
+/// A server without a line of Python or JavaScript.
+const PERL: &str = r#"
+use IO::Socket::INET;
+my $server = IO::Socket::INET->new(LocalAddr => "127.0.0.1:$ARGV[0]", Listen => 64, ReuseAddr => 1) or die;
+while (my $client = $server->accept) {
+    while (<$client>) {
+        last if /^\r/;
+    }
+    print $client "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+    close $client;
+}
+"#;
+
+/// A profiler that knows of each moment whether the process runs.
+const SAMPLER: &str = r#"
+$SIG{INT} = sub {
+    print "main;$_ $seen{$_}\n" for sort keys %seen;
+    exit;
+};
+while (1) {
+    open my $stat, "<", "/proc/$ARGV[0]/stat" or exit 1;
+    $seen{(split " ", <$stat>)[2] eq "R" ? "runs (server.pl)" : "waits (server.pl)"}++;
+    select undef, undef, undef, 0.005;
+}
+"#;
+
+fn perl(profile: &str) -> (Project, Finished) {
+    let target =
+        format!("[target.shop]\ncommand = [\"perl\", \"server.pl\", \"{{port}}\"]\n{profile}");
+    let project = Project::bare().file("server.pl", PERL).file("loadgen.toml", &target);
+    let project = project.file("sampler.pl", SAMPLER);
+    let load =
+        ["/", "-u2", "--duration=1s", "--warmup=200ms", "--no-calibrate", "--json", "--out=result"];
+    let finished = project.run(&[&load[..], &["--rounds=1", "--profile=2"]].concat());
+    (project, finished)
+}
+
+#[test]
+fn a_server_of_another_language_keeps_its_result() {
+    let (_, finished) = perl("");
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let record = finished.json();
     let why = record["targets"][0]["profile"]["failure"].as_str().unwrap();
-    assert!(why.contains("none of its processes can be read as Python"), "{why}");
-    assert!(finished.stderr.contains("express is not profiled: "), "{}", finished.said());
+    assert!(why.contains("none of its processes is Node.js, or can be read as Python"), "{why}");
+    assert!(finished.stderr.contains("shop is not profiled: "), "{}", finished.said());
     assert!(record["targets"][0]["total"]["rate_per_s"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn a_target_has_a_profiler_of_its_own() {
+    let (project, finished) = perl("profile.command = [\"perl\", \"sampler.pl\", \"{pid}\"]\n");
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let record = finished.json();
+    let profile = &record["targets"][0]["profile"];
+    assert_eq!(profile["failure"], Value::Null);
+    function(profile, "server.pl");
+    assert!(profile["samples"].as_u64().unwrap() > 20, "{profile:#}");
+    assert_eq!(profile["occupancy"]["processes"], 0.0, "it tells of no process");
+    let stacks = std::fs::read_to_string(project.path("result/profile-shop.collapsed")).unwrap();
+    assert!(stacks.contains("main;runs (server.pl) "), "{stacks}");
+
+    let (_, finished) = perl("profile.command = [\"perl\", \"-e\", \"die\"]\n");
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let why = &finished.json()["targets"][0]["profile"]["failure"];
+    assert!(
+        why.as_str().unwrap().contains("its profiler printed no stacks (exit status: 255)"),
+        "{why}"
+    );
 }
 
 #[test]

@@ -76,7 +76,7 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
             &["-s=stages.toml", "--probe", URL],
         ],
     ),
-    ("profile", &[&["--profile", URL], &["--profile=1"], &["--profile", "--runtime=podman"]]),
+    PROFILE,
     (
         "slices",
         &[&["--slices=2", URL], &["--slices=2", "--duet"], &["--slices=2", "--iterations=1"]],
@@ -89,6 +89,9 @@ const RUN_ALONE: &[(&str, &[&[&str]])] = &[
     ("junit", NEVER),
 ];
 
+const PROFILE: (&str, &[&[&str]]) =
+    ("profile", &[&["--profile", URL], &["--profile=1"], &["--profile", "--runtime=podman"]]);
+
 const LOSS: (&str, &[&[&str]]) = (
     "on-worker-loss",
     &[
@@ -99,7 +102,7 @@ const LOSS: (&str, &[&[&str]]) = (
 );
 
 const CAPACITY_ALONE: &[(&str, &[&[&str]])] =
-    &[("users", NEVER), ("duration", NEVER), ("drain", NEVER), ("precision", NEVER)];
+    &[("users", NEVER), ("duration", NEVER), ("drain", NEVER), ("precision", NEVER), PROFILE];
 
 const EXPERIMENT: &[(&str, &[&[&str]])] = &[
     ("experiment", NEVER),

@@ -100,6 +100,7 @@ mod tests {
             })
             .collect();
         CapacityTarget {
+            profile: None,
             name: "a".to_owned(),
             url: String::new(),
             transport: None,

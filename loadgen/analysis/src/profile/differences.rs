@@ -90,6 +90,7 @@ pub fn explain_difference(one: &Profile<'_>, other: &Profile<'_>) -> Option<Prof
         us_per_request: whole.mean,
         confidence_95: whole.confidence_95().unwrap_or([whole.mean; 2]),
         functions,
+        file: String::new(),
     })
 }
 
@@ -141,17 +142,18 @@ impl Cost {
 
 #[cfg(test)]
 mod tests {
+    use loadgen_measure::{Doing, Process};
+
     use super::*;
 
     /// Returns rounds with these numbers of samples of `encode`, of 1,000 each; the rest is `handle`'s.
     fn rounds(encode: &[u64], name: &str) -> Vec<Stacks> {
         let round = |encode: &u64| {
-            let mut stacks = Stacks { moments: 1_000, ..Stacks::default() };
-            for number in 0..1_000 {
-                let of = if number < *encode { name } else { "handle (app.py)" };
-                stacks.add(format!("main (app.py);{of}"), true, true);
+            let mut process = Process::default();
+            for (of, samples) in [(name, *encode), ("handle (app.py)", 1_000 - encode)] {
+                process.add(format!("main (app.py);{of}"), Doing::OnCpu, samples);
             }
-            stacks
+            process.into()
         };
         encode.iter().map(round).collect()
     }

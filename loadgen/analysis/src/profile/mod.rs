@@ -1,12 +1,14 @@
 //! Attributes the CPU time of a request to functions, and the difference of two targets.
 
 mod differences;
+mod occupancy;
+mod packages;
 #[cfg(test)]
 mod simulations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use loadgen_measure::{Stacks, Threads};
+use loadgen_measure::Stacks;
 
 pub use self::differences::{Profile, explain_difference};
 use crate::record::{CostRecord, FunctionRecord, ProfileRecord};
@@ -29,8 +31,8 @@ pub fn attribute(rounds: &[&Stacks], cpu_us: &[f64]) -> Option<ProfileRecord> {
     if samples == 0 {
         return None;
     }
-    let with_gil = sum(|round| round.threads.values().map(|threads| threads.with_gil).sum());
-    let (missed, moments) = (sum(|round| round.missed), sum(|round| round.moments));
+    let missed = sum(|round| round.missed);
+    let read = sum(|round| round.processes.iter().map(|process| process.moments).sum());
     let shares: Vec<BTreeMap<&str, Shares>> = rounds.iter().map(|round| shares(round)).collect();
     let labels: BTreeSet<&str> = shares.iter().flat_map(BTreeMap::keys).copied().collect();
     let mut functions: Vec<FunctionRecord> = Vec::new();
@@ -56,10 +58,11 @@ pub fn attribute(rounds: &[&Stacks], cpu_us: &[f64]) -> Option<ProfileRecord> {
     Some(ProfileRecord {
         rounds: number,
         samples,
-        missed_percent: 100.0 * missed as f64 / moments.max(1) as f64,
-        gil_percent: 100.0 * with_gil as f64 / samples as f64,
+        missed_percent: 100.0 * missed as f64 / (read + missed).max(1) as f64,
         cpu_us_per_request: cpu.mean,
         functions,
+        packages: packages::packages(&shares, &cpu),
+        occupancy: occupancy::occupancy(&rounds),
         file: String::new(),
         failure: None,
     })
@@ -76,8 +79,8 @@ struct Shares {
 fn shares(round: &Stacks) -> BTreeMap<&str, Shares> {
     let all = round.on_cpu().max(1) as f64;
     let mut shares: BTreeMap<&str, Shares> = BTreeMap::new();
-    for (stack, Threads { on_cpu, .. }) in &round.threads {
-        let share = *on_cpu as f64 / all;
+    for (stack, samples) in round.ran() {
+        let share = samples as f64 / all;
         if let Some(innermost) = stack.rsplit(';').next() {
             shares.entry(innermost).or_default().own += share;
         }
@@ -128,14 +131,17 @@ fn product(share: &Sample, cpu: &Sample) -> Sample {
 
 #[cfg(test)]
 mod tests {
+    use loadgen_measure::{Doing, Process};
+
     use super::*;
 
     fn stacks(of: &[(&str, u64)]) -> Stacks {
-        let threads = of.iter().map(|(stack, on_cpu)| {
-            let threads = Threads { on_cpu: *on_cpu, with_gil: on_cpu / 2, waiting: 7 };
-            ((*stack).to_owned(), threads)
-        });
-        Stacks { threads: threads.collect(), moments: 1_000, missed: 10 }
+        let mut process = Process { moments: 990, gil_held: Some(0), ..Process::default() };
+        for (stack, on_cpu) in of {
+            process.add((*stack).to_owned(), Doing::OnCpu, *on_cpu);
+            process.add((*stack).to_owned(), Doing::Waiting, 7);
+        }
+        Stacks { missed: 10, ..process.into() }
     }
 
     fn function<'a>(profile: &'a ProfileRecord, name: &str) -> &'a FunctionRecord {
@@ -152,7 +158,7 @@ mod tests {
         let round = stacks(&[(HANDLE, 20), (ENCODE, 60), (TWICE, 20)]);
         let profile = attribute(&[&round, &round], &[500.0, 500.0]).unwrap();
         assert_eq!((profile.rounds, profile.samples, profile.missed_percent), (2, 200, 1.0));
-        assert_eq!((profile.gil_percent, profile.cpu_us_per_request), (50.0, 500.0));
+        assert_eq!(profile.cpu_us_per_request, 500.0);
         let costs = |name| {
             let of = function(&profile, name);
             (of.own.us_per_request.round(), of.with_calls.us_per_request.round())

@@ -1,7 +1,7 @@
 //! Simulates how often a function is blamed that did not change, and how often one that did is found. Only in a
 //! simulation is the truth known.
 
-use loadgen_measure::Stacks;
+use loadgen_measure::{Doing, Process, Stacks};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -37,16 +37,17 @@ impl Commits {
         let noisy: Vec<f64> =
             times.iter().map(|time| time * (OVER_STARTS * self.machine.normal()).exp()).collect();
         let all: f64 = noisy.iter().sum();
-        let mut stacks = Stacks { moments: SAMPLES as u64, ..Stacks::default() };
+        let mut process = Process::default();
         for _ in 0..SAMPLES {
             let mut at = self.random.random::<f64>() * all;
             let found = noisy.iter().position(|time| {
                 at -= time;
                 at < 0.0
             });
-            stacks.add(format!("main (app.py);f{} (app.py)", found.unwrap_or(0)), true, true);
+            let stack = format!("main (app.py);f{} (app.py)", found.unwrap_or(0));
+            process.add(stack, Doing::OnCpu, 1);
         }
-        stacks
+        process.into()
     }
 
     /// Returns the functions that are blamed if one of them takes longer: by this share of the CPU time of a request.

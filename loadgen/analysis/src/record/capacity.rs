@@ -11,6 +11,7 @@ use super::connections::ConnectionsRecord;
 use super::degraded::Degraded;
 use super::environment::Environment;
 use super::load::drain_s;
+use super::profile::ProfileRecord;
 use super::saved_as::SavedAs;
 use super::sent::SentRecord;
 use super::target::ServerRecord;
@@ -111,6 +112,9 @@ pub struct CapacityTarget {
     pub server: ServerRecord,
     /// Result over all rounds.
     pub capacity: Capacity,
+    /// Where the CPU time of a request goes at the highest rate that passed in all rounds; `None` without `--profile`.
+    #[serde(default)]
+    pub profile: Option<ProfileRecord>,
     /// Point of the curve with the greatest power, which is throughput over mean latency; `None` if
     /// no point has a mean latency above 0.
     pub knee: Option<CurvePoint>,

@@ -19,6 +19,7 @@ mod gate;
 mod git;
 mod json;
 mod load;
+mod occupancy;
 mod over_rounds;
 mod percentile;
 mod precision;
@@ -60,12 +61,13 @@ pub use gate::{GateRecord, JudgedTarget, Judgement, LossOf};
 pub use git::GitRecord;
 pub use json::json;
 pub use load::{LoadChangeRecord, LoadRecord, StageRecord};
+pub use occupancy::{OccupancyRecord, PoolRecord, WaitRecord};
 pub use over_rounds::{LatencyOverRounds, OverRounds, ShareOverRounds, StepOverRounds};
 pub use percentile::Percentile;
 pub use precision::PrecisionRecord;
 pub use probe::{ProbeRatio, ProbeRecord};
 pub use profile::{
-    CostRecord, FunctionDifference, FunctionRecord, ProfileDifference, ProfileRecord,
+    CostRecord, FunctionDifference, FunctionRecord, PackageRecord, ProfileDifference, ProfileRecord,
 };
 pub use proof::{ExpectedContentRecord, ProofRecord};
 pub use round::{

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::occupancy::OccupancyRecord;
+
 /// Where the CPU time of a request goes, by stacks that were sampled in profiling rounds: rounds under the same load
 /// after the measured ones, whose figures are in no other field.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -13,13 +15,15 @@ pub struct ProfileRecord {
     pub samples: u64,
     /// Share of the attempts to read a process that failed, in %. What it did then is in no function.
     pub missed_percent: f64,
-    /// Share of `samples` that held the interpreter's global lock, in %.
-    pub gil_percent: f64,
     /// CPU time of the target per expected response, in µs: the mean of the measured rounds.
     pub cpu_us_per_request: f64,
     /// Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or
     /// 1 % with the functions that they call.
     pub functions: Vec<FunctionRecord>,
+    /// Packages of these functions, by their own CPU time, descending: those with at least 1 % of `samples`.
+    pub packages: Vec<PackageRecord>,
+    /// What its processes and threads did.
+    pub occupancy: OccupancyRecord,
     /// Beginning of the names of the files with all stacks, in the folder of the run: `profile-fastapi` for
     /// `profile-fastapi.svg`.
     pub file: String,
@@ -38,6 +42,15 @@ pub struct FunctionRecord {
     pub own: CostRecord,
     /// CPU time in the function and in all functions that it calls.
     pub with_calls: CostRecord,
+}
+
+/// CPU time per expected response in the functions of one package.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PackageRecord {
+    /// First part of the path of its files: `json` for `json/encoder.py`; empty for functions in no file.
+    pub package: String,
+    /// CPU time in its functions themselves.
+    pub own: CostRecord,
 }
 
 /// CPU time per expected response.
@@ -62,6 +75,9 @@ pub struct ProfileDifference {
     /// Functions that were tested: those with at least 0.5 % of the samples of one of the targets. Those that are shown
     /// come first, the largest difference first.
     pub functions: Vec<FunctionDifference>,
+    /// Beginning of the name of the file with the flame graph of the second target, coloured by its difference from the
+    /// first one, in the folder of the run.
+    pub file: String,
 }
 
 /// Difference of a function's own CPU time between two targets.

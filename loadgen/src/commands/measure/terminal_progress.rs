@@ -110,7 +110,7 @@ impl Observe for TerminalProgress<'_> {
                 progress.note(&note(lost, self.on_loss));
             }
             Event::LoadEnded(rate_per_s) => progress.round_finished(*rate_per_s),
-            Event::Profiled(..) | Event::RoundOver(..) => {}
+            Event::Profiled(..) | Event::ProfilesOver(..) | Event::RoundOver(..) => {}
         }
         ControlFlow::Continue(())
     }

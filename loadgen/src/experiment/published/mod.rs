@@ -217,8 +217,8 @@ impl Published {
 
     /// Returns each search with the index of its job, in the order of the file.
     fn quests(&self) -> impl Iterator<Item = (usize, CapacitySearch<'_>)> {
-        self.searches
-            .iter()
-            .map(|(&job, terms)| (job, CapacitySearch { job: &self.jobs[job], terms }))
+        self.searches.iter().map(|(&job, terms)| {
+            (job, CapacitySearch { job: &self.jobs[job], terms, profiling_rounds: 0 })
+        })
     }
 }

@@ -4,21 +4,19 @@ mod autosave;
 mod fail_fast;
 pub mod noise_floor;
 pub mod precision;
-mod profiles;
 
 use std::time::Duration;
 
 use self::autosave::Autosave;
 use self::fail_fast::FailFast;
 use self::precision::Precision;
-use self::profiles::Profiles;
-pub(super) use self::profiles::profile_file;
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
 use super::measured::Measured;
-use super::observe::Observe;
-use super::session::{OVERHEAD, SLICE_OVERHEAD, Session};
+use super::observe::{Event, Observe};
+use super::profiles::Profiles;
+use super::session::{OVERHEAD, SLICE_OVERHEAD, Session, ToProfile};
 use super::site::Site;
 use super::subject::Subject;
 use super::to_record::{self, Context};
@@ -42,6 +40,19 @@ pub struct Run {
     pub precision: Option<Precision>,
     /// Number of profiling rounds over each contender, after the measured rounds; 0 for none.
     pub profiling_rounds: u32,
+}
+
+impl Run {
+    /// Loads each contender in profiling rounds, under the load of the measured ones.
+    async fn profile(&self, session: &mut Session<'_>, measured: &mut Measured) {
+        let of = ToProfile {
+            contenders: &(0..self.job.contenders.len()).collect::<Vec<_>>(),
+            rounds: self.profiling_rounds,
+            last: measured.rounds.iter().map(|round| round.number).max().unwrap_or(0),
+            plan: &|contender, url, number| self.job.plan(contender, url, number),
+        };
+        session.profile(of, &mut measured.profiles).await;
+    }
 }
 
 impl Experiment for Run {
@@ -116,8 +127,14 @@ impl Experiment for Run {
             }
         };
         let is_cut = measured.failure.is_some() || measured.stopped_early.is_some();
-        if !is_cut && !session.is_interrupted() && !session.is_degraded() {
-            session.profile(self.profiling_rounds, &mut measured).await;
+        if self.profiling_rounds > 0
+            && !is_cut
+            && !session.is_interrupted()
+            && !session.is_degraded()
+        {
+            self.profile(session, &mut measured).await;
+            let record = self.record(&measured, site, session.lab(), false);
+            session.tell(Event::ProfilesOver(&record));
         }
         measured
     }

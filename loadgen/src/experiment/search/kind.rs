@@ -10,6 +10,7 @@ use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Job;
 use crate::experiment::kind::Experiment;
 use crate::experiment::observe::Observe;
+use crate::experiment::profiles::Profiles;
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::to_record::Context;
@@ -40,11 +41,20 @@ impl Experiment for CapacitySearch<'_> {
         site: &'a Site<'a>,
         folder: &'a RunFolder,
     ) -> Vec<Box<dyn Observe + 'a>> {
-        vec![Box::new(Autosave { quest: *self, site, folder })]
+        let mut observers: Vec<Box<dyn Observe>> =
+            vec![Box::new(Autosave { quest: *self, site, folder })];
+        if self.profiling_rounds > 0 {
+            observers.push(Box::new(Profiles::new(folder)));
+        }
+        observers
     }
 
     async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Searched {
-        search(*self, 0, 0, session, site).await
+        let mut searched = search(*self, 0, 0, session, site).await;
+        if self.profiling_rounds > 0 && searched.failure.is_none() && !session.is_interrupted() {
+            self.profile(session, &mut searched).await;
+        }
+        searched
     }
 
     fn is_empty(searched: &Searched) -> bool {

@@ -3,6 +3,7 @@
 
 mod autosave;
 mod kind;
+mod profiling;
 pub mod searched;
 mod terms;
 mod to_record;
@@ -38,6 +39,8 @@ pub struct CapacitySearch<'j> {
     pub job: &'j Job,
     /// Criteria, length of the trials, and precision.
     pub terms: &'j Terms,
+    /// Number of profiling rounds over each target, after the search; 0 for none.
+    pub profiling_rounds: u32,
 }
 
 /// Rates at which the curve of latency over throughput is measured in addition to the search, as
@@ -52,6 +55,17 @@ impl CapacitySearch<'_> {
     /// Returns the approximate duration of a trial.
     pub fn trial_length(&self) -> Duration {
         self.job.warmup + self.terms.duration + OVERHEAD
+    }
+
+    /// Returns the load of the trial of this number, at this rate.
+    fn plan(&self, target: usize, url: String, number: u32, rate_per_s: f64) -> Plan {
+        let mut plan = self.job.plan(target, url, number);
+        let load = &mut plan.scenario.load;
+        load.until = Until::Duration(self.terms.criteria.length(rate_per_s));
+        if let Model::Open(open) = load.model {
+            load.model = Model::Open(Open { rate: rate_per_s, ..open });
+        }
+        plan
     }
 
     /// Returns the approximate number of trials over all targets.
@@ -153,7 +167,7 @@ impl Rounds<'_, '_> {
     /// Returns a search that begins near the capacity from earlier rounds or, if no capacity is
     /// known, at the lowest rate that gives a trial of the usual length enough samples.
     fn begin(&self, target: usize, number: u32) -> Search {
-        let CapacitySearch { job, terms: Terms { criteria, precision, .. } } = self.quest;
+        let CapacitySearch { job, terms: Terms { criteria, precision, .. }, .. } = self.quest;
         let mut random = ChaCha8Rng::seed_from_u64(job.seed);
         random.set_stream((u64::from(number) << 32) + target as u64 + 1);
         let chance = random.random_range(-0.5..0.5);
@@ -251,14 +265,8 @@ impl Rounds<'_, '_> {
     /// arrival times differ between trials.
     fn plan(&self, rate_per_s: f64, up: &Up) -> Plan {
         let trials = self.searched.targets.iter().map(|target| target.trials.len()).sum::<usize>();
-        let mut plan =
-            self.quest.job.plan(up.target, up.url.clone(), u32::try_from(trials).unwrap_or(0));
-        let load = &mut plan.scenario.load;
-        load.until = Until::Duration(self.quest.terms.criteria.length(rate_per_s));
-        if let Model::Open(open) = load.model {
-            load.model = Model::Open(Open { rate: rate_per_s, ..open });
-        }
-        plan
+        let number = u32::try_from(trials).unwrap_or(0);
+        self.quest.plan(up.target, up.url.clone(), number, rate_per_s)
     }
 
     /// Judges a trial by the search's criteria, in the same way as a run of one round.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::Tried;
 use crate::failure::Failure;
-use crate::measure::Connections;
+use crate::measure::{Connections, Stacks};
 use crate::record::CapacityRound;
 
 /// Results of a search.
@@ -26,6 +26,8 @@ pub struct OfTarget {
     pub rounds: Vec<CapacityRound>,
     /// Trials, in the order in which they ran.
     pub trials: Vec<Tried>,
+    /// Stacks of each profiling round, or why there are none.
+    pub profiles: Vec<Result<Stacks, String>>,
     /// Statistics of the connections in all trials together.
     pub connections: Connections,
 }

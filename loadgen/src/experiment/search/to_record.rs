@@ -1,5 +1,6 @@
 //! Builds the record of a search.
 
+use super::profiling::profile;
 use super::searched::{OfTarget, Searched};
 use super::{CapacitySearch, Terms};
 use crate::analysis::{compare_capacities, curve, knee};
@@ -50,6 +51,7 @@ fn target(
 ) -> CapacityTarget {
     let curve = curve(&of.trials, quest.terms.precision);
     CapacityTarget {
+        profile: profile(quest, &name, of),
         name,
         url: of.url.clone(),
         transport: Some(transport(&quest.job.scenario, &of.url)),
@@ -64,7 +66,7 @@ fn target(
 }
 
 fn search(quest: CapacitySearch<'_>, searched: &Searched) -> SearchRecord {
-    let CapacitySearch { job, terms: Terms { criteria, precision, duration, .. } } = quest;
+    let CapacitySearch { job, terms: Terms { criteria, precision, duration, .. }, .. } = quest;
     let arrivals = match job.scenario.load.model {
         Model::Open(open) => open.arrivals,
         Model::Closed => Default::default(),

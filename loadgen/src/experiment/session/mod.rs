@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 use self::calibration::{calibration, can_be_told};
 use self::generator::Generator;
 use self::probe::Probe;
+pub use self::profiling::ToProfile;
 use self::standing::{ContenderIndex, Standing};
 pub use self::stopped::Stopped;
 use crate::analysis::statistics::order;

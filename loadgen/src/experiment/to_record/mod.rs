@@ -19,6 +19,7 @@ use self::degraded::degraded;
 use self::load::load;
 pub use self::pooled::pool;
 use self::profile::profile;
+pub(super) use self::profile::profile_of;
 pub use self::resources::others;
 pub use self::round::{Conditions, changed};
 use super::command_line::command_line;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::analysis::{Profile, attribute, explain_difference};
 use crate::experiment::measured::Measured;
-use crate::experiment::run::profile_file;
+use crate::experiment::profiles::{difference_file, profile_file};
 use crate::measure::Stacks;
 use crate::record::{ProfileDifference, ProfileRecord, TargetRecord};
 
@@ -18,13 +18,25 @@ pub(super) fn profile(
     measured: &Measured,
     contender: usize,
 ) -> Option<ProfileRecord> {
-    let of = || measured.profiles.iter().filter(|round| round.contender == contender);
+    let of = measured.profiles.iter().filter(|round| round.contender == contender);
+    let rounds: Vec<_> = of.map(|round| round.stacks.as_ref()).collect();
     let cpu_us: Vec<f64> = cpu_us(target).into_values().collect();
-    if let Some(profile) = attribute(&stacks(measured, contender), &cpu_us) {
-        return Some(ProfileRecord { file: profile_file(&target.name), ..profile });
+    profile_of(&target.name, &rounds, &cpu_us)
+}
+
+/// Returns the profile of a target from its profiling rounds, each of which has stacks or the reason why there are none,
+/// and the CPU time per expected response of its measured rounds, in µs; `None` without profiling rounds.
+pub(in crate::experiment) fn profile_of(
+    name: &str,
+    rounds: &[Result<&Stacks, &String>],
+    cpu_us: &[f64],
+) -> Option<ProfileRecord> {
+    let stacks: Vec<&Stacks> = rounds.iter().filter_map(|round| round.ok()).collect();
+    if let Some(profile) = attribute(&stacks, cpu_us) {
+        return Some(ProfileRecord { file: profile_file(name), ..profile });
     }
-    let failed = of().find_map(|round| round.stacks.as_ref().err()).cloned();
-    let why = failed.or_else(|| of().next().map(|_| NOTHING_SEEN.to_owned()))?;
+    let failed = rounds.iter().find_map(|round| round.err()).cloned();
+    let why = failed.or_else(|| rounds.first().map(|_| NOTHING_SEEN.to_owned()))?;
     Some(ProfileRecord { failure: Some(why), ..ProfileRecord::default() })
 }
 
@@ -41,7 +53,12 @@ pub(super) fn differences<'a>(
     };
     let profiles: Vec<Profile<'_>> = targets.iter().map(of).collect();
     let [first, others @ ..] = profiles.as_slice() else { return Vec::new() };
-    others.iter().filter_map(|other| explain_difference(first, other)).collect()
+    let explained = others.iter().filter_map(|other| explain_difference(first, other));
+    let with_file = |of: ProfileDifference| {
+        let file = difference_file(&of.targets);
+        ProfileDifference { file, ..of }
+    };
+    explained.map(with_file).collect()
 }
 
 /// Returns the stacks of each profiling round of a contender.

@@ -78,6 +78,9 @@ pub struct Entry {
     /// Check that tells whether the target is ready.
     #[serde(skip_serializing, default = "Ready::health")]
     pub ready: Ready,
+    /// The target's own profiler; `None` for those of loadgen.
+    #[serde(skip)]
+    pub profile: Option<OwnProfiler>,
     /// Time in which the target must become ready; `None` for the usual time.
     #[serde(skip)]
     pub start_timeout: Option<Duration>,
@@ -109,6 +112,26 @@ pub struct Entry {
     /// `None` sets no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
+}
+
+/// A profiler that samples a target.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OwnProfiler {
+    /// Command line, which runs until SIGINT. Its words may have `{pid}`, `{host}`, `{port}` and `{folder}`.
+    pub command: Vec<String>,
+    /// What it prints.
+    #[serde(default)]
+    pub format: ProfileFormat,
+}
+
+/// What a profiler prints.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProfileFormat {
+    /// Lines of frames between `;`, a space, and a number of samples.
+    #[default]
+    Collapsed,
 }
 
 /// Returns the word in a command or a variable that stands for the URL of a backend.
@@ -188,8 +211,9 @@ impl TargetSpec {
     }
 
     fn with(mut self, placeholder: &str, value: &str) -> Self {
+        let of_profiler = self.entry.profile.iter_mut().flat_map(|of| &mut of.command);
         let words = self.entry.command.iter_mut().chain(self.entry.env.values_mut());
-        words.for_each(|word| *word = word.replace(placeholder, value));
+        words.chain(of_profiler).for_each(|word| *word = word.replace(placeholder, value));
         self
     }
 
@@ -220,5 +244,13 @@ impl TargetSpec {
         };
         let env = self.entry.env.iter().map(|(name, value)| (name.clone(), filled(value)));
         (self.entry.command.iter().map(filled).collect(), env.collect())
+    }
+
+    /// Returns the command line of the target's own profiler, for a server at this port; empty without one.
+    pub fn profiler(&self, host: &str, port: u16) -> Vec<String> {
+        let words = self.entry.profile.iter().flat_map(|of| &of.command);
+        let filled =
+            |word: &String| word.replace("{host}", host).replace("{port}", &port.to_string());
+        words.map(filled).collect()
     }
 }

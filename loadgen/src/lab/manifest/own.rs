@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::entry::{Entry, INNER_PORT, SOCKET};
+use super::entry::{Entry, INNER_PORT, OwnProfiler, SOCKET};
 use super::ready::Ready;
 use super::{Fault, Fill, Init, Inits, Manifest, checked, in_order};
 use crate::scenario::{Backend as Kind, Cpus, Memory, parse_duration};
@@ -35,6 +35,7 @@ struct Target {
     cpus: Option<Cpus>,
     memory: Option<Memory>,
     ready: Option<Ready>,
+    profile: Option<OwnProfiler>,
     start_timeout: Option<StartTimeout>,
     #[serde(default)]
     env: BTreeMap<String, String>,
@@ -128,6 +129,10 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
             let help = "loadgen loads a target at one place: write one target for each";
             return fault(&format!("it has both {PORT} and {SOCKET}"), help);
         }
+        if target.profile.as_ref().is_some_and(|profile| profile.command.is_empty()) {
+            let help = "write a profiler and its arguments, with {pid} for the ID of the server";
+            return fault("the command of `profile` is empty", help);
+        }
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || !name.chars().all(plain) {
             let message =
@@ -193,6 +198,7 @@ fn entry(name: String, target: Target) -> Entry {
         image: target.image,
         port: target.port.unwrap_or(INNER_PORT),
         ready: target.ready.unwrap_or(Ready::Listens),
+        profile: target.profile,
         start_timeout: target.start_timeout.map(|StartTimeout(time)| time),
         command: target.command,
         differs: target.differs,
@@ -268,6 +274,12 @@ mod tests {
             ("ready =", "redy =", "unknown field `redy`"),
             ("--port={port}", "--port=8000", "neither the command nor env has {port}"),
             ("--port={port}", "--port={port}{socket}", "both {port} and {socket}"),
+            ("ready =", "profile.command = []\nready =", "of `profile` is empty"),
+            (
+                "ready =",
+                "profile = { command = [\"a\"], format = \"pprof\" }\nready =",
+                "unknown variant `pprof`",
+            ),
             ("ready =", "cpus = 1\nready =", "`cpus` is for containers"),
             ("command = [\"bin/granian\", \"--port\", \"{port}\"]", "", "the command is empty"),
             ("\"/healthz\"", "\"healthz\"", "must be a path"),

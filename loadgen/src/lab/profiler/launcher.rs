@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +14,10 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::process::Command;
 use tokio::signal::unix::{SignalKind, signal};
 
-use super::Answer;
+use super::node::Node;
 #[cfg(target_os = "linux")]
 use super::sampler::sample;
+use super::{Answer, command};
 use crate::lab::machine::cpus::pin_self;
 
 /// Options of a launcher.
@@ -26,6 +27,8 @@ pub struct LauncherOptions {
     pub socket: PathBuf,
     /// CPUs on which the launcher itself may run; empty for those of the server.
     pub cpus: Vec<usize>,
+    /// Command line of the target's own profiler; empty for those of loadgen.
+    pub profiler: Vec<OsString>,
     /// Command line of the server. Not empty.
     pub argv: Vec<OsString>,
 }
@@ -43,7 +46,10 @@ async fn launch(options: &LauncherOptions) -> io::Result<u8> {
     let mut ends =
         [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::quit()].map(signal);
     let (program, arguments) = options.argv.split_first().ok_or(io::ErrorKind::InvalidInput)?;
-    let mut server = Command::new(program).args(arguments).stdin(Stdio::null()).spawn()?;
+    let node = Node::listen(options.socket.parent().unwrap_or(Path::new(".")))?;
+    let mut command = Command::new(program);
+    let mut server =
+        command.args(arguments).envs(node.environment()).stdin(Stdio::null()).spawn()?;
     let pid = server.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
     let pid = pid.ok_or(io::ErrorKind::NotFound)?;
     pin_self(&options.cpus)?;
@@ -60,7 +66,8 @@ async fn launch(options: &LauncherOptions) -> io::Result<u8> {
             _ = quit.recv() => Signal::QUIT,
             accepted = listener.accept() => {
                 if let Ok((stream, _)) = accepted {
-                    tokio::spawn(serve(stream, pid));
+                    let of = Samplers { server: pid, node: node.clone(), own: options.profiler.clone() };
+                    tokio::spawn(serve(stream, of));
                 }
                 continue;
             }
@@ -70,19 +77,59 @@ async fn launch(options: &LauncherOptions) -> io::Result<u8> {
     }
 }
 
+/// What can sample a server.
+struct Samplers {
+    server: Pid,
+    node: Node,
+    /// Command line of the target's own profiler, which is then the only one.
+    own: Vec<OsString>,
+}
+
 /// Samples until the other side closes its half of the connection, and answers with what was seen.
-async fn serve(mut stream: UnixStream, server: Pid) -> io::Result<()> {
-    let over = Arc::new(AtomicBool::new(false));
-    let until = over.clone();
-    // A thread of its own: for the kernel, a thread is the one that looks into another process.
-    let sampling = std::thread::spawn(move || sample(server, &until));
-    let mut nothing = [0; 1];
-    while matches!(stream.read(&mut nothing).await, Ok(1..)) {}
-    over.store(true, Ordering::Relaxed);
-    let joined = tokio::task::spawn_blocking(move || sampling.join()).await?;
-    let answer: Answer = joined.unwrap_or_else(|_| Err("the sampler failed".to_owned()));
+async fn serve(mut stream: UnixStream, of: Samplers) -> io::Result<()> {
+    let answer = match of.own.as_slice() {
+        [] => of.sampled(&mut stream).await?,
+        own => match command::Sampling::begin(own, of.server) {
+            Ok(sampling) => {
+                ended(&mut stream).await;
+                sampling.end().await
+            }
+            Err(why) => Err(why),
+        },
+    };
     stream.write_all(&serde_json::to_vec(&answer)?).await?;
     stream.shutdown().await
+}
+
+/// Waits until the other side closes its half of the connection.
+async fn ended(stream: &mut UnixStream) {
+    let mut nothing = [0; 1];
+    while matches!(stream.read(&mut nothing).await, Ok(1..)) {}
+}
+
+impl Samplers {
+    /// Samples the processes of Python and of Node.js.
+    async fn sampled(&self, stream: &mut UnixStream) -> io::Result<Answer> {
+        let over = Arc::new(AtomicBool::new(false));
+        let (server, until) = (self.server, over.clone());
+        // A thread of its own: for the kernel, a thread is the one that looks into another process.
+        let sampling = std::thread::spawn(move || sample(server, &until));
+        let of_node = self.node.begin().await;
+        ended(stream).await;
+        over.store(true, Ordering::Relaxed);
+        let is_node = !of_node.is_empty();
+        let of_node = self.node.end(of_node).await;
+        let joined = tokio::task::spawn_blocking(move || sampling.join()).await?;
+        let of_python = joined.unwrap_or_else(|_| Err("the sampler failed".to_owned()));
+        Ok(match (of_python, of_node) {
+            (Ok(mut stacks), Ok(of_node)) => {
+                stacks.merge(of_node);
+                Ok(stacks)
+            }
+            (Err(_), of_node) if is_node => of_node,
+            (Err(why), _) | (_, Err(why)) => Err(why),
+        })
+    }
 }
 
 #[cfg(not(target_os = "linux"))]

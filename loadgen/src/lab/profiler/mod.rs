@@ -5,9 +5,13 @@
 //! It samples from the moment at which somebody connects to its socket until they close their half of the connection,
 //! and answers with what it saw.
 
+mod command;
 pub mod launcher;
+mod node;
 #[cfg(target_os = "linux")]
 mod sampler;
+#[cfg(target_os = "linux")]
+mod stopped;
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,6 +1,8 @@
 //! Samples the stacks of Python processes, by py-spy.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -10,11 +12,18 @@ use py_spy::{Config, Frame, PythonSpy, StackTrace};
 use rustix::process::Pid;
 
 use super::SAMPLES_PER_S;
+use super::stopped::stop;
 use crate::lab::service::guard::descendants;
-use crate::measure::Stacks;
+use crate::measure::{Doing, Process, Stacks};
 
 /// Interval at which new processes are looked for.
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
+
+/// Shortest rest after a sample, as a multiple of the time that the sample took: threads stand still meanwhile.
+const REST: u32 = 2;
+
+/// Every so many samples, threads that wait are read, too.
+const WHOLE: u64 = 10;
 
 /// Attempts to read a process that has just been started.
 const ATTEMPTS: u64 = 5;
@@ -26,7 +35,8 @@ const ATTEMPTS: u64 = 5;
 pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
     let mut processes = Processes { root, spies: BTreeMap::new(), others: BTreeSet::new() };
     processes.look()?;
-    let (mut stacks, mut looked) = (Stacks::default(), Instant::now());
+    let (mut seen, mut missed) = (BTreeMap::<i32, Process>::new(), 0);
+    let (mut looked, mut rests_until, mut samples) = (Instant::now(), Instant::now(), 0);
     for _ in Timer::new(SAMPLES_PER_S) {
         if over.load(Ordering::Relaxed) {
             break;
@@ -36,42 +46,113 @@ pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
             let _ = processes.look();
             looked = Instant::now();
         }
-        stacks.moments += 1;
-        processes.spies.retain(|_, spy| match look_at(spy) {
-            Ok(traces) => {
-                for trace in &traces {
-                    stacks.add(collapsed(trace), trace.active, trace.owns_gil);
+        let began = Instant::now();
+        if began < rests_until {
+            continue;
+        }
+        let whole = samples % WHOLE == 0;
+        samples += 1;
+        processes.spies.retain(|pid, spy| match look_at(spy, whole) {
+            Ok(look) => {
+                let process = seen.entry(*pid).or_default();
+                process.moments += 1;
+                process.whole_moments += u64::from(whole);
+                *process.gil_held.get_or_insert(0) += u64::from(look.gil_held);
+                for (trace, doing) in &look.threads {
+                    process.add(collapsed(trace), *doing, 1);
                 }
                 true
             }
             Err(_) => {
-                stacks.missed += 1;
+                missed += 1;
                 spy.process.exe().is_ok()
             }
         });
+        rests_until = Instant::now() + began.elapsed() * REST;
     }
-    Ok(stacks)
+    Ok(Stacks { processes: seen.into_values().collect(), missed })
 }
 
-/// Returns the stacks of a process's threads, of which `active` says whether a thread was running or could run.
+/// What was seen of a process at a moment.
+struct Look {
+    /// Threads, and what each of them did.
+    threads: Vec<(StackTrace, Doing)>,
+    /// Whether one of its threads held the interpreter's lock.
+    gil_held: bool,
+}
+
+/// Looks at the threads that run or, if it is a `whole` look, at all threads.
 ///
-/// Only such threads are stopped for it. A thread that waits stays asleep: stopped, it would have to wake up to go to
-/// sleep again, and would seem to run if the next sample is soon after. It cannot change its stack meanwhile, because
-/// the thread that has the interpreter's lock is stopped.
-fn look_at(spy: &mut PythonSpy) -> Result<Vec<StackTrace>, String> {
-    let (mut running, mut locks) = (BTreeSet::<u64>::new(), Vec::new());
+/// Only threads that run or could run are stopped for it. A thread that waits stays asleep: stopped, it would have to wake
+/// up to go to sleep again, and would seem to run if the next sample is soon after. It cannot change its stack meanwhile,
+/// because the thread that has the interpreter's lock is stopped.
+fn look_at(spy: &mut PythonSpy, whole: bool) -> Result<Look, String> {
+    let gil = gil(spy);
+    let (mut did, mut active) = (BTreeMap::<u64, Doing>::new(), Vec::new());
     for thread in spy.process.threads().map_err(|error| error.to_string())? {
         // A thread may end at any moment.
-        if let (Ok(id), Ok(true), Ok(lock)) = (thread.id(), thread.active(), thread.lock()) {
-            running.insert(id.unsigned_abs().into());
-            locks.push(lock);
+        match (thread.id(), thread.active()) {
+            (Ok(id), Ok(true)) => active.push(id),
+            (Ok(id), Ok(false)) if whole => {
+                let for_gil = waits_for(spy.pid, id, &gil);
+                let doing = if for_gil { Doing::ForGil } else { Doing::Waiting };
+                did.insert(id.unsigned_abs().into(), doing);
+            }
+            _ => {}
         }
     }
-    let mut traces = spy.get_stack_traces().map_err(|error| format!("{error:#}"))?;
-    for trace in &mut traces {
-        trace.active = trace.os_thread_id.is_some_and(|id| running.contains(&id));
+    let stopped = stop(&active);
+    for thread in stopped.iter().filter(|thread| whole || thread.ran) {
+        let doing = if thread.ran { Doing::OnCpu } else { Doing::ForCpu };
+        did.insert(thread.thread.unsigned_abs().into(), doing);
     }
-    Ok(traces)
+    let traces = traces(spy, &did)?;
+    drop(stopped);
+    let gil_held = traces.iter().any(|trace| trace.owns_gil);
+    let doing = |trace: &StackTrace| did.get(&trace.os_thread_id?).copied();
+    let with = |trace| doing(&trace).map(|doing| (trace, doing));
+    Ok(Look { threads: traces.into_iter().filter_map(with).collect(), gil_held })
+}
+
+/// Reads the stacks of these threads, and perhaps those of others. Most often only one thread runs, and holds the lock:
+/// it can be read without all others, each of which takes as long.
+fn traces(spy: &mut PythonSpy, of: &BTreeMap<u64, Doing>) -> Result<Vec<StackTrace>, String> {
+    let mut read = |gil_only| {
+        spy.config.gil_only = gil_only;
+        spy.get_stack_traces().map_err(|error| format!("{error:#}"))
+    };
+    if of.len() <= 1 {
+        let holder = read(true)?;
+        let has_all = of.keys().all(|id| holder.iter().any(|it| it.os_thread_id == Some(*id)));
+        if has_all {
+            return Ok(holder);
+        }
+    }
+    read(false)
+}
+
+/// Returns the addresses at which threads wait for the interpreter's global lock. From Python 3.12 on, py-spy knows where
+/// the lock is; before, it knows a field beside it in the same structure (`_PyRuntime`).
+fn gil(spy: &PythonSpy) -> Range<usize> {
+    let at = spy.addresses.threadstate_address;
+    match (spy.version.major, spy.version.minor) {
+        _ if at == 0 => 0..0,
+        (3, 12..) => at..at + 256,
+        _ => at.saturating_sub(4096)..at + 4096,
+    }
+}
+
+/// Number of the system call futex(2), with which threads wait for locks.
+const FUTEX: &str = if cfg!(target_arch = "aarch64") { "98" } else { "202" };
+
+/// Returns whether a thread sleeps at one of these addresses (proc_pid_syscall(5)).
+fn waits_for(process: i32, thread: i32, addresses: &Range<usize>) -> bool {
+    let call = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"));
+    let call = call.unwrap_or_default();
+    let mut words = call.split_ascii_whitespace();
+    let (number, address) = (words.next(), words.next().and_then(|word| word.strip_prefix("0x")));
+    let address = address.and_then(|digits| usize::from_str_radix(digits, 16).ok());
+    number == Some(FUTEX) && address.is_some_and(|address| addresses.contains(&address))
 }
 
 /// The processes of a server.
@@ -107,7 +188,7 @@ impl Processes {
         }
         match why {
             Some(why) if self.spies.is_empty() => {
-                Err(format!("none of its processes can be read as Python: {why}"))
+                Err(format!("none of its processes is Node.js, or can be read as Python: {why}"))
             }
             _ => Ok(()),
         }

@@ -91,14 +91,20 @@ impl ServiceSpec {
     }
 
     /// Returns the same service below a [launcher](crate::lab::profiler), which listens on `socket`
-    /// and itself runs on these CPUs.
-    pub(super) fn below_launcher(mut self, socket: &Path, cpus: &[usize]) -> Self {
+    /// and itself runs on these CPUs. `profiler` is the command line of the target's own profiler, or empty.
+    pub(super) fn below_launcher(
+        mut self,
+        socket: &Path,
+        cpus: &[usize],
+        profiler: &[String],
+    ) -> Self {
         let cpus: Vec<_> = cpus.iter().map(usize::to_string).collect();
         // Where the program has no path, the start of the guard says so.
         let program = guard_program().unwrap_or_default().into_os_string();
         let mut argv = vec![program, "launcher".into(), "--socket".into()];
         argv.push(socket.into());
         argv.extend((!cpus.is_empty()).then(|| format!("--cpus={}", cpus.join(",")).into()));
+        argv.extend(profiler.iter().map(|word| format!("--profiler={word}").into()));
         argv.push("--".into());
         argv.append(&mut self.options.argv);
         self.options.argv = argv;

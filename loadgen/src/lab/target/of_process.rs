@@ -61,7 +61,10 @@ impl Lab {
             spec.options.grace = GRACE;
             spec.options.remove.clone_from(&folder);
             match &profiler {
-                Some(profiler) => spec.below_launcher(profiler.socket(), &of_launcher),
+                Some(profiler) => {
+                    let own = target.profiler("127.0.0.1", port);
+                    spec.below_launcher(profiler.socket(), &of_launcher, &own)
+                }
                 None => spec,
             }
         }))

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::about::{environment, repeat};
 use super::chart::{Chart, Charts, Line, Over, ms, short};
+use super::profile::profiled;
 use super::table::{Called, table};
 use super::{chooser, figures, header, page, sentences};
 use crate::analysis::differences;
@@ -14,6 +15,8 @@ use crate::report::words::capacity::{
     conclusion, endings, figure, headline, warnings, what_passes,
 };
 use crate::report::words::commits;
+use crate::report::words::occupancy::occupancies;
+use crate::report::words::profile;
 use crate::text::{milliseconds, precise, rate};
 
 /// Returns the HTML page of a capacity search, made from the record alone.
@@ -23,7 +26,15 @@ pub fn capacity(record: &CapacityRecord) -> String {
     let numbers: Vec<usize> = (0..charts.charts.len()).collect();
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     let noise = commits::noise(&servers);
-    let found = [vec![what_passes(record)], conclusion(record), noise, endings(record)].concat();
+    let profiles = profile::of_search(record);
+    let found = [
+        vec![what_passes(record)],
+        conclusion(record),
+        occupancies(&profiles),
+        noise,
+        endings(record),
+    ]
+    .concat();
     let content = html! {
         (header("Capacity", &record.scenario, &headline(record), &record.started))
         main id="main" {
@@ -46,6 +57,7 @@ pub fn capacity(record: &CapacityRecord) -> String {
                     }
                 }
             }
+            (profiled(&profiles, &[]))
             @if !differences(&servers, true).is_empty() {
                 section { h2 { "Servers" } (sentences(&differences(&servers, true))) }
             }

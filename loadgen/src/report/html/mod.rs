@@ -13,6 +13,7 @@ mod data;
 mod experiment;
 mod latencies;
 mod matrix;
+mod profile;
 mod ranking;
 mod run;
 mod table;

@@ -6,6 +6,7 @@ use maud::{Markup, html};
 
 use super::about::{environment, load, repeat};
 use super::data::Drawing;
+use super::profile::profiled;
 use super::ranking::{efficiency, percentiles, ranking};
 use super::table::{Called, named_rows, table};
 use super::{chooser, figures, header, latencies, matrix, page, sentences};
@@ -21,6 +22,7 @@ use crate::report::words::containers::containers;
 use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
+use crate::report::words::occupancy::occupancies;
 use crate::report::words::postgres;
 use crate::report::words::probe::probes;
 use crate::report::words::profile;
@@ -65,7 +67,7 @@ pub fn run(record: &RunRecord) -> String {
                     (figures(&charts, &resources))
                 }
             }
-            (profiled(record))
+            (profiled(&profile::of_run(record), &record.profile_differences))
             (opened(record))
             (database(&targets))
             (checks(record))
@@ -94,8 +96,15 @@ fn steps(record: &RunRecord, drawing: &mut Drawing<'_>) -> Vec<(String, Markup, 
 fn findings(record: &RunRecord) -> Markup {
     let noise = commits::noise(&servers(record));
     let differ = profile::differences(record);
-    let concluded =
-        [conclusion(record), noise, probes(record), differ, bottlenecks(record)].concat();
+    let concluded = [
+        conclusion(record),
+        noise,
+        probes(record),
+        differ,
+        bottlenecks(record),
+        occupancies(&profile::of_run(record)),
+    ]
+    .concat();
     let warnings = warnings(record);
     let is_empty = concluded.is_empty() && record.thresholds.is_empty() && warnings.is_empty();
     html! {
@@ -105,44 +114,6 @@ fn findings(record: &RunRecord) -> Markup {
                 (sentences(&concluded))
                 (thresholds(record))
                 (warned(&warnings))
-            }
-        }
-    }
-}
-
-/// Returns a table of the functions to which the CPU time of a request goes; nothing without profiling rounds.
-fn profiled(record: &RunRecord) -> Markup {
-    let rows = profile::rows(record, &profile::PAGE);
-    let failures = profile::failures(record);
-    let graph = |target: &TargetRecord| {
-        let profile = target.profile.as_ref().filter(|of| of.failure.is_none())?;
-        Some((target.name.clone(), profile.file.clone()))
-    };
-    let graphs: Vec<(String, String)> = record.targets.iter().filter_map(graph).collect();
-    let columns: Vec<&str> =
-        std::iter::once("Function").chain(profile::HEADER.into_iter().skip(1)).collect();
-    let rows = html! {
-        @for cells in &rows {
-            @if let [name, cells @ ..] = cells.as_slice() {
-                tr { th scope="row" { (name) } @for cell in cells { td { (cell) } } }
-            }
-        }
-    };
-    html! {
-        @if record.targets.iter().any(|target| target.profile.is_some()) {
-            section {
-                h2 id="profile" { "Where the CPU time goes" }
-                (table(&Called::Heading("profile"), &profile::legend(record), &columns, &rows))
-                (sentences(&failures))
-                @if !graphs.is_empty() {
-                    p {
-                        "Flame graphs, beside this page: "
-                        @for (number, (name, file)) in graphs.iter().enumerate() {
-                            @if number > 0 { ", " }
-                            a href={ (file) ".svg" } { (name) }
-                        }
-                    }
-                }
             }
         }
     }

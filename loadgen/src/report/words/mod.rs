@@ -26,6 +26,7 @@ pub(super) mod here;
 pub(super) mod interval;
 pub(super) mod latencies;
 pub(super) mod matrix;
+pub(super) mod occupancy;
 pub(super) mod pair;
 pub(super) mod postgres;
 mod precision;

@@ -4,9 +4,32 @@ use super::efficiency::micros;
 use super::interval::aligned_plus_minus;
 use super::ranked::ranked;
 use crate::record::{
-    CostRecord, FunctionDifference, FunctionRecord, ProfileDifference, ProfileRecord, RunRecord,
+    CapacityRecord, CostRecord, FunctionDifference, FunctionRecord, ProfileDifference,
+    ProfileRecord, RunRecord,
 };
 use crate::text::{counted, precise};
+
+/// Profiles with the names of their targets, best target first.
+pub(crate) type Profiles<'a> = Vec<(&'a str, &'a ProfileRecord)>;
+
+/// Returns the profiles of a run.
+pub(crate) fn of_run(record: &RunRecord) -> Profiles<'_> {
+    let targets = ranked(record).into_iter().map(|(target, _)| target);
+    targets.filter_map(|target| Some((target.name.as_str(), target.profile.as_ref()?))).collect()
+}
+
+/// Returns the profiles of a search.
+pub(crate) fn of_search(record: &CapacityRecord) -> Profiles<'_> {
+    let targets = record.targets.iter();
+    targets.filter_map(|target| Some((target.name.as_str(), target.profile.as_ref()?))).collect()
+}
+
+/// Returns the profiles that were made.
+pub(super) fn made<'a>(
+    profiles: &Profiles<'a>,
+) -> impl Iterator<Item = (&'a str, &'a ProfileRecord)> {
+    profiles.iter().copied().filter(|(_, profile)| profile.failure.is_none())
+}
 
 /// Columns of the table.
 pub(crate) const HEADER: [&str; 4] = ["CPU-µs/request", "own", "share", "with its calls"];
@@ -31,9 +54,9 @@ pub(crate) const MARKDOWN: Form = Form { most: 5, width: usize::MAX, before: "�
 pub(crate) const PAGE: Form = Form { most: 20, ..MARKDOWN };
 
 /// Returns a row for each target, followed by its functions with the most CPU time of their own.
-pub(crate) fn rows(record: &RunRecord, form: &Form) -> Vec<Vec<String>> {
+pub(crate) fn rows(profiles: &Profiles<'_>, form: &Form) -> Vec<Vec<String>> {
     let mut rows = Vec::new();
-    for (target, profile) in profiles(record).filter(|(_, profile)| profile.failure.is_none()) {
+    for (target, profile) in made(profiles) {
         let whole = micros(profile.cpu_us_per_request);
         rows.push(vec![target.to_owned(), String::new(), String::new(), whole]);
         let functions = profile.functions.iter().take(form.most);
@@ -51,7 +74,7 @@ fn row(function: &FunctionRecord, profile: &ProfileRecord, form: &Form) -> Vec<S
 }
 
 /// Returns the function with its file; with the name of the file, or without it, if both are too long.
-fn label(function: &str, file: &str, width: usize) -> String {
+pub(super) fn label(function: &str, file: &str, width: usize) -> String {
     let whole = if file.is_empty() { function.to_owned() } else { format!("{function} ({file})") };
     let name = file.rsplit('/').next().unwrap_or(file);
     let candidates = [whole, format!("{function} (…/{name})")];
@@ -64,10 +87,10 @@ fn cost(of: &CostRecord) -> String {
 }
 
 /// Explains the table.
-pub(crate) fn legend(record: &RunRecord) -> String {
-    let rounds = profiles(record).map(|(_, profile)| profile.rounds).max().unwrap_or(0);
+pub(crate) fn legend(profiles: &Profiles<'_>) -> String {
+    let rounds = profiles.iter().map(|(_, profile)| profile.rounds).max().unwrap_or(0);
     format!(
-        "where the CPU time of a request goes, ± its 95 % confidence interval: sampled by py-spy in {} \
+        "where the CPU time of a request goes, ± its 95 % confidence interval: sampled in {} \
          after the measured ones, which are in no other figure; profile-*.svg, .speedscope.json and \
          .collapsed have all stacks",
         counted(rounds.into(), "round")
@@ -126,17 +149,12 @@ fn signed(us: f64) -> String {
 }
 
 /// Returns a sentence for each target that could not be profiled.
-pub(crate) fn failures(record: &RunRecord) -> Vec<String> {
-    let of = |(target, profile): (&str, &ProfileRecord)| {
+pub(crate) fn failures(profiles: &Profiles<'_>) -> Vec<String> {
+    let of = |(target, profile): &(&str, &ProfileRecord)| {
         let why = profile.failure.as_ref()?;
         Some(format!("{target} was not profiled: {why}"))
     };
-    profiles(record).filter_map(of).collect()
-}
-
-fn profiles(record: &RunRecord) -> impl Iterator<Item = (&str, &ProfileRecord)> {
-    let targets = ranked(record).into_iter().map(|(target, _)| target);
-    targets.filter_map(|target| Some((target.name.as_str(), target.profile.as_ref()?)))
+    profiles.iter().filter_map(of).collect()
 }
 
 #[cfg(test)]
@@ -166,6 +184,7 @@ mod tests {
             us_per_request: 31.24,
             confidence_95: [27.0, 35.0],
             functions: vec![function("iterencode", 30.0, true), function("encode", -2.0, false)],
+            file: String::new(),
         };
         assert_eq!(
             difference(&of),

@@ -103,6 +103,7 @@ pub fn target(name: &str, rounds: &[f64], bound: Bound, lab: bool) -> CapacityTa
         git: None,
     };
     CapacityTarget {
+        profile: None,
         name: name.to_owned(),
         url: "http://127.0.0.1:8000".to_owned(),
         transport: Some("http1".to_owned()),

@@ -1,7 +1,8 @@
 //! Tests the reports of runs with profiling rounds, made from records built by hand.
 
 use loadgen::record::{
-    CostRecord, FunctionDifference, FunctionRecord, ProfileDifference, ProfileRecord, RunRecord,
+    CostRecord, FunctionDifference, FunctionRecord, OccupancyRecord, PackageRecord, PoolRecord,
+    ProfileDifference, ProfileRecord, RunRecord, WaitRecord,
 };
 
 use super::records::{record, target};
@@ -35,6 +36,8 @@ fn profiled() -> RunRecord {
             samples: 4_800,
             cpu_us_per_request: 338.0,
             functions: FUNCTIONS.into_iter().map(function).collect(),
+            packages: vec![PackageRecord { package: "json".to_owned(), own: cost(191.0) }],
+            occupancy: occupancy(),
             file: format!("profile-{}", target.name),
             ..ProfileRecord::default()
         });
@@ -53,8 +56,34 @@ fn profiled() -> RunRecord {
             confidence_95: [14.4, 31.8],
             shown: true,
         }],
+        file: "profile-difference-shop@main-shop@HEAD".to_owned(),
     }];
     record
+}
+
+/// Returns a process whose pool of ten threads waits for Redis.
+fn occupancy() -> OccupancyRecord {
+    let recv = || WaitRecord {
+        function: "SocketBuffer._read_from_socket".to_owned(),
+        file: "redis/_parsers/socket.py".to_owned(),
+        threads: 8.6,
+    };
+    let pool = PoolRecord {
+        file: "concurrent/futures/thread.py".to_owned(),
+        threads: 10.0,
+        idle: 0.1,
+        running: 1.3,
+        waits_most_in: Some(recv()),
+    };
+    OccupancyRecord {
+        processes: 1.0,
+        gil_held_percent: Some(71.2),
+        threads_on_cpu: 0.8,
+        threads_for_cpu: 0.0,
+        threads_for_gil: 0.5,
+        waits: vec![recv()],
+        pools: vec![pool],
+    }
 }
 
 #[test]
@@ -71,6 +100,7 @@ fn each_report_has_the_profile() {
         for said in [
             "RequestResponseCycle.send (uvicorn/protocols/http/httptools_impl.py)",
             "+23.1 µs (+14.4 to +31.8) in JSONEncoder.iterencode (json/encoder.py)",
+            "all 10 threads of the pool (concurrent/futures/thread.py) have work",
             "gateway was not profiled: none of its processes",
         ] {
             assert!(report.contains(said), "{said}: {report}");
@@ -78,5 +108,6 @@ fn each_report_has_the_profile() {
     }
     let page = html(&record);
     assert!(page.contains("href=\"profile-shop@HEAD.svg\""), "{page}");
+    assert!(page.contains("href=\"profile-difference-shop@main-shop@HEAD.svg\""), "{page}");
     assert!(page.contains("one_too_many") && !markdown(&record).contains("one_too_many"));
 }

@@ -11,9 +11,10 @@ use crate::report::words::first_byte;
 use crate::report::words::flows;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::plus_minus;
+use crate::report::words::occupancy::occupancies;
 use crate::report::words::postgres;
 use crate::report::words::probe::probes;
-use crate::report::words::profile;
+use crate::report::words::profile::{self, Profiles};
 use crate::report::words::proofs::proofs;
 use crate::report::words::ranked::{ranked, servers};
 use crate::report::words::results::{ResultRow, results};
@@ -46,7 +47,8 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(commits::commits(&servers(record)))
                 .chain(probes(record))
                 .chain(profile::differences(record))
-                .chain(profile::failures(record))
+                .chain(occupancies(&profile::of_run(record)))
+                .chain(profile::failures(&profile::of_run(record)))
                 .chain(bottlenecks(record))
                 .chain(rows_used(record))
                 .chain(proofs(record)),
@@ -57,7 +59,10 @@ pub(crate) fn run(record: &RunRecord) -> String {
         titled(&escaped(first_byte::LEGEND), first_bytes(record)),
         titled(&escaped(&connections::legend(record)), connections(record)),
         titled(&escaped(postgres::LEGEND), postgres(record)),
-        titled(&escaped(&profile::legend(record)), profiled(record)),
+        titled(
+            &escaped(&profile::legend(&profile::of_run(record))),
+            profiled(&profile::of_run(record)),
+        ),
         titled("Thresholds:", list(record.thresholds.iter().map(held))),
         titled("Warnings:", list(warned)),
     ])
@@ -93,8 +98,8 @@ fn connections(record: &RunRecord) -> String {
 }
 
 /// Returns the table of the functions to which the CPU time of a request goes; empty without profiling rounds.
-fn profiled(record: &RunRecord) -> String {
-    table(&profile::HEADER, &profile::rows(record, &profile::MARKDOWN))
+pub(super) fn profiled(profiles: &Profiles<'_>) -> String {
+    table(&profile::HEADER, &profile::rows(profiles, &profile::MARKDOWN))
 }
 
 /// Returns the table of what PostgreSQL did; empty if loadgen did not start PostgreSQL.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::run::explained;
 use crate::analysis::differences;
 use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
 use crate::report::words::capacity::{
@@ -10,6 +11,8 @@ use crate::report::words::capacity::{
 use crate::report::words::commits;
 use crate::report::words::containers::containers;
 use crate::report::words::interval::LEGEND;
+use crate::report::words::occupancy::occupancies;
+use crate::report::words::profile;
 use crate::text::{count, lay_out, milliseconds, paragraphs, precise, rate, wrap};
 
 /// Returns the text for a terminal: the capacities, the curves of latency over throughput, the
@@ -21,9 +24,17 @@ pub(crate) fn capacity<'a>(record: &CapacityRecord, folder: impl Into<Option<&'a
     let mut sections = vec![headlines, capacities(record)];
     sections.extend(record.targets.iter().map(curve));
     sections.push(legend(record));
+    let profiles = profile::of_search(record);
+    sections.push(explained(
+        &profile::HEADER,
+        &profile::rows(&profiles, &profile::TERMINAL),
+        &profile::legend(&profiles),
+    ));
     let servers: Vec<_> = record.targets.iter().map(|t| (t.name.as_str(), &t.server)).collect();
     sections.push(paragraphs(&differences(&servers, true)));
     sections.push(paragraphs(&conclusion(record)));
+    sections.push(paragraphs(&occupancies(&profiles)));
+    sections.push(paragraphs(&profile::failures(&profiles)));
     sections.push(paragraphs(&commits::noise(&servers)));
     sections.push(paragraphs(&containers(&record.environment)));
     sections.push(paragraphs(&endings(record)));

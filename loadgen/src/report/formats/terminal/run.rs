@@ -18,6 +18,7 @@ use crate::report::words::folded;
 use crate::report::words::headline::headline;
 use crate::report::words::interval::{LEGEND, aligned_plus_minus};
 use crate::report::words::matrix;
+use crate::report::words::occupancy::occupancies;
 use crate::report::words::postgres;
 use crate::report::words::probe::probes;
 use crate::report::words::profile;
@@ -83,9 +84,10 @@ impl Parts {
                 paragraphs(&commits::noise(&servers(record))),
                 paragraphs(&probes(record)),
                 paragraphs(&profile::differences(record)),
+                paragraphs(&occupancies(&profile::of_run(record))),
             ],
             details: vec![
-                paragraphs(&profile::failures(record)),
+                paragraphs(&profile::failures(&profile::of_run(record))),
                 paragraphs(&bottlenecks(record)),
                 paragraphs(&containers(&record.environment)),
                 paragraphs(&rows(record)),
@@ -122,7 +124,7 @@ fn joined<'a>(sections: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// Lays out a table with its legend; empty without rows.
-fn explained(header: &[&str], rows: &[Vec<String>], legend: &str) -> String {
+pub(super) fn explained(header: &[&str], rows: &[Vec<String>], legend: &str) -> String {
     if rows.is_empty() {
         return String::new();
     }
@@ -142,8 +144,8 @@ fn tables(record: &RunRecord) -> Vec<String> {
         efficiency(record),
         explained(
             &profile::HEADER,
-            &profile::rows(record, &profile::TERMINAL),
-            &profile::legend(record),
+            &profile::rows(&profile::of_run(record), &profile::TERMINAL),
+            &profile::legend(&profile::of_run(record)),
         ),
         explained(&postgres::HEADER, &postgres::rows(targets()), postgres::LEGEND),
     ]
