@@ -22,9 +22,9 @@ use tokio::net::UnixStream;
 
 use crate::measure::Stacks;
 
-/// Samples per second of each process.
+/// Most samples per second of each process, on average.
 #[cfg(target_os = "linux")]
-const SAMPLES_PER_S: f64 = 200.0;
+const SAMPLES_PER_S: f64 = 1_000.0;
 
 /// Longest wait for what a launcher saw, from the end of the sampling on.
 const LIMIT: Duration = Duration::from_secs(20);

@@ -20,7 +20,7 @@ use crate::measure::{Doing, Process, Stacks};
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Shortest rest after a sample, as a multiple of the time that the sample took: threads stand still meanwhile.
-const REST: u32 = 2;
+const REST: u32 = 1;
 
 /// Every so many samples, threads that wait are read, too.
 const WHOLE: u64 = 10;

@@ -97,16 +97,21 @@ pub(crate) fn legend(profiles: &Profiles<'_>) -> String {
     )
 }
 
+/// Most profiling rounds.
+const MOST_ROUNDS: u32 = 100;
+
 /// Most functions that a sentence names.
 const MOST_NAMED: usize = 3;
 
 /// Returns a sentence for each target that is mostly the same program as the first one: the functions that certainly
 /// take more or less CPU time.
 pub(crate) fn differences(record: &RunRecord) -> Vec<String> {
-    record.profile_differences.iter().map(difference).collect()
+    let rounds = of_run(record).iter().map(|(_, profile)| profile.rounds).max().unwrap_or(0);
+    record.profile_differences.iter().map(|of| difference(of, rounds)).collect()
 }
 
-fn difference(of: &ProfileDifference) -> String {
+/// `rounds` is the number of profiling rounds.
+fn difference(of: &ProfileDifference, rounds: u32) -> String {
     let [one, other] = &of.targets;
     let more = if of.us_per_request < 0.0 { "less" } else { "more" };
     let [low, high] = match of.us_per_request < 0.0 {
@@ -129,7 +134,10 @@ fn difference(of: &ProfileDifference) -> String {
     match shown.len() {
         0 => {
             let tested = counted(of.functions.len() as u64, "function");
-            format!("{whole}; none of {tested} is shown to differ")
+            let more = (4 * rounds).clamp(8, MOST_ROUNDS);
+            format!(
+                "{whole}; none of {tested} is shown to differ: --profile={more} might show some"
+            )
         }
         n if n > MOST_NAMED => {
             format!("{whole}: {named}; and {} more functions differ", n - MOST_NAMED)
@@ -187,16 +195,16 @@ mod tests {
             file: String::new(),
         };
         assert_eq!(
-            difference(&of),
+            difference(&of, 8),
             "a request takes 31.2 µs (27 to 35) more CPU time of shop@HEAD than of shop@main: \
              +30 µs (+26 to +34) in iterencode (json/encoder.py)"
         );
         of.functions.remove(0);
         (of.us_per_request, of.confidence_95) = (-1.0, [-3.0, 1.0]);
         assert_eq!(
-            difference(&of),
+            difference(&of, 8),
             "a request takes 1 µs (-1 to 3) less CPU time of shop@HEAD than of shop@main; none of 1 \
-             function is shown to differ"
+             function is shown to differ: --profile=32 might show some"
         );
     }
 }
