@@ -95,7 +95,7 @@ class Settings:
             rounds=os.environ.get("GATE_ROUNDS") or "10",
             precision=os.environ.get("GATE_PRECISION", ""),
             noise_floor=os.environ.get("GATE_NOISE_FLOOR", "true") == "true",
-            profile=os.environ.get("GATE_PROFILE", "8"),
+            profile=os.environ.get("GATE_PROFILE") or "8",
             arguments=tuple(shlex.split(os.environ.get("GATE_ARGUMENTS", ""))),
             out=folder(),
         )
@@ -211,15 +211,18 @@ def compare(settings: Settings) -> Measured:
         return measure(settings, [old, new], gate, "interleaved")
     if measured.judgement() == "slower" and settings.profile != "0":
         profiled = measure(settings, [old, new], ["--duet", f"--profile={settings.profile}"], "profile")
-        return replace(measured, markdown=explained(measured.markdown, profiled.markdown))
+        return replace(measured, markdown=explained(measured.markdown, profiled))
     return measured
 
 
-def explained(result: str, profile: str) -> str:
+def explained(result: str, profiled: Measured) -> str:
     """Return a result with what a profile says about it: the functions that take longer first."""
-    blamed = [line for line in profile.splitlines() if line.startswith("- a request takes ")]
-    details = f"<details><summary>Where the CPU time goes</summary>\n\n{profile}\n</details>" if profile else ""
-    return "\n\n".join(part.strip() for part in ("\n".join(blamed), result, details) if part.strip()) + "\n"
+    if not profiled.markdown:
+        return f"{result}\n\nThe commits could not be profiled (exit code {profiled.code})."
+    said = (line for line in profiled.markdown.splitlines() if line.startswith("- a request takes "))
+    blamed = "\n".join(line for line in said if " more CPU time " in line and ": +" in line)
+    details = f"<details><summary>Where the CPU time goes</summary>\n\n{profiled.markdown}\n</details>"
+    return "\n\n".join(part.strip() for part in (blamed, result, details) if part.strip()) + "\n"
 
 
 def headline(measured: Measured) -> str:

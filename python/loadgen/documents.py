@@ -1763,9 +1763,9 @@ class OccupancyRecord:
     pools: list[PoolRecord]
     """Pools of threads, by number of threads, descending."""
     processes: float
-    """Number of processes that worked: those with at least half of the samples of the busiest one; 0 if it is not known."""
+    """Number of processes that worked: those that ran at least half as often as the busiest one. A process that was there for a part of the time counts as that part, and each thread of Node.js as a process; 0 if it is not known."""
     threads_for_cpu: float
-    """Number of threads that waited for a CPU at a moment."""
+    """Number of threads that waited for a CPU at a moment; 0 for Node.js, whose profiler takes them for running ones."""
     threads_for_gil: float
     """Number of threads that waited for the global interpreter lock of their process at a moment."""
     threads_on_cpu: float
@@ -1779,7 +1779,7 @@ class ProfileRecord:
     """Where the CPU time of a request goes, by stacks that were sampled in profiling rounds: rounds under the same load after the measured ones, whose figures are in no other field."""
 
     cpu_us_per_request: float
-    """CPU time of the target per expected response, in µs: the mean of the measured rounds."""
+    """CPU time of the target per expected response, in µs: the mean of the measured rounds, or of the trials at about the rate of the profiling rounds."""
     failure: str | None
     """Reason why the target could not be profiled, which leaves the other fields empty; `null` if it could."""
     file: str
@@ -1795,7 +1795,7 @@ class ProfileRecord:
     rounds: int
     """Number of profiling rounds."""
     samples: int
-    """Number of threads that were seen running, or ready to run, over all profiling rounds."""
+    """Number of threads that were seen running, over all profiling rounds."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 pub struct Stacks {
     /// The processes that were read.
     pub processes: Vec<Process>,
-    /// Number of times that a process could not be read.
-    pub missed: u64,
+    /// Number of processes that were there, and of which nothing is known.
+    pub unread: u64,
 }
 
 /// What was seen of one process.
@@ -18,7 +18,9 @@ pub struct Stacks {
 pub struct Process {
     /// Number of moments at which it was read; 0 if only its stacks are known.
     pub moments: u64,
-    /// Number of these moments at which also the threads were read that did not run.
+    /// Number of moments at which it could not be read.
+    pub missed: u64,
+    /// Number of the moments at which it was read, and also the threads were read that did not run.
     pub whole_moments: u64,
     /// Number of these moments at which one of its threads held the interpreter's global lock; `None` for a program
     /// without one.
@@ -77,7 +79,7 @@ impl Stacks {
     /// Adds what another sampler saw of other processes, or of other times.
     pub fn merge(&mut self, other: Self) {
         self.processes.extend(other.processes);
-        self.missed += other.missed;
+        self.unread += other.unread;
     }
 
     /// Returns the number of threads that ran, over all processes and moments.
@@ -101,7 +103,7 @@ impl Stacks {
 
 impl From<Process> for Stacks {
     fn from(process: Process) -> Self {
-        Self { processes: vec![process], missed: 0 }
+        Self { processes: vec![process], unread: 0 }
     }
 }
 
@@ -118,8 +120,8 @@ mod tests {
         let mut other = Process::default();
         other.add("main (a.py);serve (b.py)".to_owned(), Doing::OnCpu, 1);
         let mut all = Stacks::from(one);
-        all.merge(Stacks { missed: 4, ..other.into() });
-        assert_eq!((all.processes.len(), all.missed, all.on_cpu()), (2, 4, 3));
+        all.merge(Stacks { unread: 4, ..other.into() });
+        assert_eq!((all.processes.len(), all.unread, all.on_cpu()), (2, 4, 3));
         assert_eq!(all.ran(), [("main (a.py);serve (b.py)", 3)].into());
         let busy = Threads { on_cpu: 2, for_gil: 1, ..Threads::default() };
         assert_eq!(all.processes[0].threads["main (a.py);serve (b.py)"], busy);

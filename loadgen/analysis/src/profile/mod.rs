@@ -31,7 +31,7 @@ pub fn attribute(rounds: &[&Stacks], cpu_us: &[f64]) -> Option<ProfileRecord> {
     if samples == 0 {
         return None;
     }
-    let missed = sum(|round| round.missed);
+    let missed = sum(|round| round.processes.iter().map(|process| process.missed).sum());
     let read = sum(|round| round.processes.iter().map(|process| process.moments).sum());
     let shares: Vec<BTreeMap<&str, Shares>> = rounds.iter().map(|round| shares(round)).collect();
     let labels: BTreeSet<&str> = shares.iter().flat_map(BTreeMap::keys).copied().collect();
@@ -136,12 +136,13 @@ mod tests {
     use super::*;
 
     fn stacks(of: &[(&str, u64)]) -> Stacks {
-        let mut process = Process { moments: 990, gil_held: Some(0), ..Process::default() };
+        let mut process =
+            Process { moments: 990, missed: 10, gil_held: Some(0), ..Process::default() };
         for (stack, on_cpu) in of {
             process.add((*stack).to_owned(), Doing::OnCpu, *on_cpu);
             process.add((*stack).to_owned(), Doing::Waiting, 7);
         }
-        Stacks { missed: 10, ..process.into() }
+        process.into()
     }
 
     fn function<'a>(profile: &'a ProfileRecord, name: &str) -> &'a FunctionRecord {

@@ -15,6 +15,12 @@ const LEAST_WORK: f64 = 0.5;
 /// Least number of threads with which a wait is listed.
 const LEAST_WAITING: f64 = 0.01;
 
+/// Least number of threads with which a pool is listed.
+const LEAST_POOL: f64 = 0.5;
+
+/// Function with which each thread begins that the program starts: the main thread does not.
+const THREAD: &str = "_bootstrap (threading.py)";
+
 /// Functions that each thread of a pool runs: the function without its class, and the end of its file.
 const POOLS: [(&str, &str); 4] = [
     ("_worker", "concurrent/futures/thread.py"),
@@ -28,15 +34,20 @@ const QUEUES: [&str; 2] = ["queue.py", "threading.py"];
 
 /// Returns what the processes that worked and their threads did, from the stacks of each profiling round.
 pub(super) fn occupancy(rounds: &[&Stacks]) -> OccupancyRecord {
-    let number = rounds.len().max(1) as f64;
-    let working: Vec<&Process> = rounds.iter().flat_map(|round| working(round)).collect();
     let mut seen = Seen::default();
-    for process in &working {
-        seen.add(process, number);
+    let (mut processes, mut gil_held, mut with_gil) = (0.0, 0.0, 0.0);
+    for (process, part) in rounds.iter().flat_map(|round| working(round)) {
+        let part = part / rounds.len() as f64;
+        processes += part;
+        if let Some(held) = process.gil_held {
+            with_gil += part;
+            gil_held += part * held as f64 / process.moments as f64;
+        }
+        seen.add(process, part);
     }
     OccupancyRecord {
-        processes: working.len() as f64 / number,
-        gil_held_percent: gil_held_percent(&working),
+        processes,
+        gil_held_percent: (with_gil > 0.0).then(|| 100.0 * gil_held / with_gil),
         threads_on_cpu: seen.on_cpu,
         threads_for_cpu: seen.for_cpu,
         threads_for_gil: seen.for_gil,
@@ -45,20 +56,21 @@ pub(super) fn occupancy(rounds: &[&Stacks]) -> OccupancyRecord {
     }
 }
 
-/// Returns the processes that worked.
-fn working(round: &Stacks) -> impl Iterator<Item = &Process> {
-    let busiest = round.processes.iter().map(Process::on_cpu).max().unwrap_or(0);
-    let least = LEAST_WORK * busiest.max(1) as f64;
-    let works = move |process: &&Process| process.on_cpu() as f64 >= least && process.moments > 0;
-    round.processes.iter().filter(works)
-}
-
-/// Returns the share of the moments at which a process held its lock, in %, mean over these processes.
-fn gil_held_percent(of: &[&Process]) -> Option<f64> {
-    let share = |of: &&Process| Some(of.gil_held? as f64 / of.moments as f64);
-    let shares =
-        of.iter().map(share).collect::<Option<Vec<f64>>>().filter(|all| !all.is_empty())?;
-    Some(100.0 * shares.iter().sum::<f64>() / shares.len() as f64)
+/// Returns the processes that worked, each with the part of the round for which it was there. Those with the interpreter's
+/// lock and those without it have different samplers, with different numbers of moments.
+fn working(round: &Stacks) -> impl Iterator<Item = (&Process, f64)> {
+    let busy = |process: &Process| process.on_cpu() as f64 / process.moments.max(1) as f64;
+    let busiest = round.processes.iter().map(busy).fold(0.0, f64::max);
+    let was_there = |process: &Process| process.moments + process.missed;
+    let most = move |process: &Process| {
+        let alike = |other: &&Process| other.gil_held.is_some() == process.gil_held.is_some();
+        round.processes.iter().filter(alike).map(was_there).max().unwrap_or(0)
+    };
+    round.processes.iter().filter_map(move |process| {
+        let works =
+            process.moments > 0 && busy(process) > 0.0 && busy(process) >= LEAST_WORK * busiest;
+        works.then(|| (process, was_there(process) as f64 / most(process) as f64))
+    })
 }
 
 /// Numbers of threads at a moment.
@@ -82,13 +94,12 @@ struct Pool<'a> {
 }
 
 impl<'a> Seen<'a> {
-    /// Adds the threads of a process, of one of so many rounds.
-    fn add(&mut self, process: &'a Process, rounds: f64) {
-        let mean = |threads: u64, moments: u64| threads as f64 / (rounds * moments.max(1) as f64);
+    /// Adds the threads of a process that was there for this part of the time.
+    fn add(&mut self, process: &'a Process, part: f64) {
         for (stack, threads) in &process.threads {
-            let on_cpu = mean(threads.on_cpu, process.moments);
+            let on_cpu = part * threads.on_cpu as f64 / process.moments as f64;
             let [for_cpu, for_gil, waiting] = [threads.for_cpu, threads.for_gil, threads.waiting]
-                .map(|threads| mean(threads, process.whole_moments));
+                .map(|threads| part * threads as f64 / process.whole_moments.max(1) as f64);
             let innermost = stack.rsplit(';').next().unwrap_or_default();
             self.on_cpu += on_cpu;
             self.for_cpu += for_cpu;
@@ -119,7 +130,8 @@ impl<'a> Seen<'a> {
                 waits_most_in: waits.into_iter().next(),
             }
         };
-        let mut pools: Vec<PoolRecord> = self.pools.iter().map(record).collect();
+        let pools = self.pools.iter().map(record);
+        let mut pools: Vec<PoolRecord> = pools.filter(|pool| pool.threads >= LEAST_POOL).collect();
         pools.sort_by(|one, other| other.threads.total_cmp(&one.threads));
         pools
     }
@@ -129,6 +141,9 @@ impl<'a> Seen<'a> {
 /// of no pool that is known.
 fn in_pool(stack: &str) -> Option<(&str, bool)> {
     let mut frames = stack.split(';');
+    if !frames.any(|label| label.ends_with(THREAD)) {
+        return None;
+    }
     let of_pool = frames.find(|label| {
         let (function, file) = parts(label);
         let name = function.rsplit('.').next().unwrap_or(function);
@@ -189,7 +204,7 @@ mod tests {
         ];
         let processes =
             vec![process(Some(0), &parent), process(Some(90), &one), process(Some(70), &other)];
-        Stacks { processes, missed: 0 }
+        Stacks { processes, unread: 0 }
     }
 
     #[test]
@@ -198,6 +213,21 @@ mod tests {
         assert_eq!((of.processes, of.gil_held_percent), (2.0, Some(80.0)));
         let threads = [of.threads_on_cpu, of.threads_for_cpu, of.threads_for_gil];
         assert_eq!(threads, [1.0, 0.2, 1.5]);
+    }
+
+    #[test]
+    fn processes_that_follow_each_other_count_as_one() {
+        let part = |moments| {
+            let busy = process(Some(moments / 2), &[("serve (app.py)", Doing::OnCpu, moments)]);
+            Process { moments, whole_moments: moments, ..busy }
+        };
+        let parent = process(Some(0), &[("sleep (parent.py)", Doing::Waiting, 100)]);
+        let of = occupancy(&[&Stacks { processes: vec![parent, part(60), part(40)], unread: 0 }]);
+        assert!(
+            (of.processes - 1.0).abs() < 1e-9 && (of.threads_on_cpu - 1.0).abs() < 1e-9,
+            "{of:?}"
+        );
+        assert_eq!(of.gil_held_percent, Some(50.0));
     }
 
     #[test]
@@ -216,12 +246,16 @@ mod tests {
 
     #[test]
     fn a_pool_that_waits_in_its_queue_is_idle() {
-        let anyio = "Thread.run (threading.py);WorkerThread.run (anyio/_backends/_asyncio.py)";
+        let anyio =
+            "Thread._bootstrap (threading.py);WorkerThread.run (anyio/_backends/_asyncio.py)";
         let has_work =
             |more: &str| in_pool(&format!("{anyio}{more}")).map(|(_, has_work)| has_work);
         assert_eq!(has_work(";Queue.get (queue.py);Condition.wait (threading.py)"), Some(false));
         assert_eq!(has_work(";Context.run (app.py);Condition.wait (threading.py)"), Some(true));
-        assert_eq!(in_pool("Thread.run (threading.py);run (app.py)"), None);
+        assert_eq!(in_pool("Thread._bootstrap (threading.py);run (app.py)"), None);
+        let main =
+            "main (app.py);AsyncIOBackend.run (anyio/_backends/_asyncio.py);select (selectors.py)";
+        assert_eq!(in_pool(main), None, "an event loop in the main thread is no pool");
     }
 
     #[test]

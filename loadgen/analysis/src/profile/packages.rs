@@ -31,10 +31,21 @@ pub(super) fn packages(rounds: &[BTreeMap<&str, Shares>], cpu: &Sample) -> Vec<P
     packages
 }
 
-/// Returns the first part of a path, or the name of a file without its extension; nothing for code that was in no file.
+/// Returns the first part of a path, with the second one after the scope of a package of npm; `node` for what is in Node.js
+/// itself; the folder of a file at an absolute path; or the name of a file without its extension. Nothing for code that was
+/// in no file.
 fn package(file: &str) -> &str {
-    match (file.split_once('/'), file.rsplit_once('.')) {
-        (Some((first, _)), _) | (None, Some((first, _))) => first,
+    if file.starts_with("node:") {
+        return "node";
+    }
+    if file.starts_with('/') {
+        return file.rsplit('/').nth(1).unwrap_or_default();
+    }
+    let mut slashes = file.match_indices('/').map(|(at, _)| at);
+    let end = slashes.nth(usize::from(file.starts_with('@')));
+    match (end, file.rsplit_once('.')) {
+        (Some(end), _) => &file[..end],
+        (None, Some((name, _))) => name,
         (None, None) => "",
     }
 }
@@ -42,6 +53,21 @@ fn package(file: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn files_have_packages() {
+        for (file, expected) in [
+            ("json/encoder.py", "json"),
+            ("app.py", "app"),
+            ("node:internal/timers", "node"),
+            ("@fastify/send/lib/send.js", "@fastify/send"),
+            ("/opt/shop/server.js", "shop"),
+            ("template", ""),
+            ("", ""),
+        ] {
+            assert_eq!(package(file), expected, "{file}");
+        }
+    }
 
     #[test]
     fn functions_of_a_package_are_added_up() {

@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 /// over the profiling rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OccupancyRecord {
-    /// Number of processes that worked: those with at least half of the samples of the busiest one; 0 if it is not known.
+    /// Number of processes that worked: those that ran at least half as often as the busiest one. A process that was there for a part of
+    /// the time counts as that part, and each thread of Node.js as a process; 0 if it is not known.
     pub processes: f64,
     /// Share of the moments at which a thread of such a process held the global interpreter lock (GIL), in %, mean over
     /// these processes; `None` for programs without this lock.
     pub gil_held_percent: Option<f64>,
     /// Number of threads, of all these processes, that ran at a moment.
     pub threads_on_cpu: f64,
-    /// Number of threads that waited for a CPU at a moment.
+    /// Number of threads that waited for a CPU at a moment; 0 for Node.js, whose profiler takes them for running ones.
     pub threads_for_cpu: f64,
     /// Number of threads that waited for the global interpreter lock of their process at a moment.
     pub threads_for_gil: f64,

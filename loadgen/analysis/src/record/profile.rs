@@ -11,11 +11,12 @@ use super::occupancy::OccupancyRecord;
 pub struct ProfileRecord {
     /// Number of profiling rounds.
     pub rounds: u32,
-    /// Number of threads that were seen running, or ready to run, over all profiling rounds.
+    /// Number of threads that were seen running, over all profiling rounds.
     pub samples: u64,
     /// Share of the attempts to read a process that failed, in %. What it did then is in no function.
     pub missed_percent: f64,
-    /// CPU time of the target per expected response, in µs: the mean of the measured rounds.
+    /// CPU time of the target per expected response, in µs: the mean of the measured rounds, or of
+    /// the trials at about the rate of the profiling rounds.
     pub cpu_us_per_request: f64,
     /// Functions, by their own CPU time, descending: those with at least 0.1 % of `samples` of their own, or
     /// 1 % with the functions that they call.

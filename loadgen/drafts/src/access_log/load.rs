@@ -95,7 +95,7 @@ pub(super) fn entries(
     let mut model = Entry::new("model", "open");
     let people = tally.sessions.people(tally.counted, span);
     if let Some(people) = people {
-        let [they, instead] = about_people(&people, length);
+        let [they, instead] = about_people(&people, length, options.speed);
         model.about.extend([they.clone(), instead]);
         about.push(they);
     }
@@ -103,9 +103,10 @@ pub(super) fn entries(
 }
 
 /// Says how the people of the log behave, and how to load by them instead of by rates.
-fn about_people(people: &People, length: Duration) -> [String; 2] {
+fn about_people(people: &People, length: Duration, speed: f64) -> [String; 2] {
     let pause = precise((people.pause_s * 10.0).round() / 10.0);
-    let users = people.at_once.round().max(1.0) as u64;
+    // Requests without a name come from people, too.
+    let users = (people.at_once * speed / people.named).round().max(1.0) as u64;
     [
         format!(
             "The log names {} people. In a session (with pauses of up to half an hour), each waits {pause} s on \
@@ -114,7 +115,7 @@ fn about_people(people: &People, length: Duration) -> [String; 2] {
             precise((people.at_once * 10.0).round() / 10.0)
         ),
         format!(
-            "To send so many users instead of these rates, replace `model`, `arrivals` and `stages` by \
+            "To send users, about as many as make these requests, instead of rates, replace `model`, `arrivals` and `stages` by \
              `users = {users}`, `think_time = {{ mean = \"{pause}s\" }}` and `duration = \"{}\"`.",
             written(length)
         ),

@@ -33,6 +33,8 @@ pub(super) struct People {
     pub pause_s: f64,
     /// Mean number of sessions at a time.
     pub at_once: f64,
+    /// Share of the requests that have a name.
+    pub named: f64,
 }
 
 impl Sessions {
@@ -69,6 +71,7 @@ impl Sessions {
             number: self.last.len(),
             pause_s: self.seconds as f64 / self.pauses as f64,
             at_once: self.seconds as f64 / span as f64,
+            named: self.requests as f64 / requests.max(1) as f64,
         })
     }
 }

@@ -45,7 +45,11 @@ pub(super) fn profile(
     name: &str,
     of: &OfTarget,
 ) -> Option<ProfileRecord> {
-    let rate = carried(of)?;
+    let Some(rate) = carried(of) else {
+        let why = "it carried no rate in all searches".to_owned();
+        let failed = ProfileRecord { failure: Some(why), ..ProfileRecord::default() };
+        return (quest.profiling_rounds > 0).then_some(failed);
+    };
     let is_near = |tried: f64| (tried / rate).ln().abs() <= quest.terms.precision.ln_1p();
     let near = of.trials.iter().filter(|tried| is_near(tried.record.rate_per_s));
     let cpu_us: Vec<f64> =

@@ -127,17 +127,23 @@ mod tests {
         Pid::from_raw(std::process::id().cast_signed()).unwrap()
     }
 
-    async fn sampled(command: &[&str]) -> Result<Stacks, String> {
-        let sampling = Sampling::begin(&words(command), pid())?;
-        // The command sets its trap first.
-        tokio::time::sleep(Duration::from_millis(300)).await;
+    /// Runs a script as a profiler, which creates the file `$0` when it is ready for the signal.
+    async fn sampled(script: &str) -> Result<Stacks, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let is_ready = folder.path().join("ready");
+        let sampling =
+            Sampling::begin(&words(&["sh", "-c", script, is_ready.to_str().unwrap()]), pid())?;
+        while !is_ready.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         sampling.end().await
     }
 
     #[tokio::test]
     async fn stacks_are_printed_after_the_signal() {
-        let script = "trap : INT; sleep 60; echo \"main;process {pid} 3\"; echo 'main 2'";
-        let stacks = sampled(&["sh", "-c", script]).await.unwrap();
+        let script =
+            "trap : INT; touch \"$0\"; sleep 60; echo \"main;process {pid} 3\"; echo 'main 2'";
+        let stacks = sampled(script).await.unwrap();
         let process = format!("main;process {}", std::process::id());
         assert_eq!(stacks.ran()[&*process], 3);
         assert_eq!(stacks.on_cpu(), 5);
@@ -152,10 +158,11 @@ mod tests {
                 "a line that is no collapsed stack: \"perf: no permission\"",
             ),
         ] {
-            let error = sampled(&["sh", "-c", script]).await.unwrap_err();
+            let script = format!("trap '' INT; touch \"$0\"; {script}");
+            let error = sampled(&script).await.unwrap_err();
             assert!(error.contains(said), "{error}");
         }
-        let error = sampled(&["/no/such/profiler"]).await.unwrap_err();
+        let error = Sampling::begin(&words(&["/no/such/profiler"]), pid()).err().unwrap();
         assert!(error.contains("its profiler `/no/such/profiler` does not start: "), "{error}");
     }
 

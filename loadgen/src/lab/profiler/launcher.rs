@@ -118,7 +118,7 @@ impl Samplers {
         ended(stream).await;
         over.store(true, Ordering::Relaxed);
         let is_node = !of_node.is_empty();
-        let of_node = self.node.end(of_node).await;
+        let of_node = Node::end(of_node).await;
         let joined = tokio::task::spawn_blocking(move || sampling.join()).await?;
         let of_python = joined.unwrap_or_else(|_| Err("the sampler failed".to_owned()));
         Ok(match (of_python, of_node) {

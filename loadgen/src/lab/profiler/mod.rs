@@ -68,13 +68,16 @@ impl Sampling {
     /// If a server could not be sampled: says why, as a phrase.
     pub async fn end(self) -> Result<Stacks, String> {
         let mut all = Stacks::default();
-        let answers = self.0.into_iter().map(|stream| async {
-            let answer = tokio::time::timeout(LIMIT, answer(stream?)).await;
-            answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        let answers = self.0.into_iter().map(|stream| {
+            tokio::spawn(async {
+                let answer = tokio::time::timeout(LIMIT, answer(stream?)).await;
+                answer.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+            })
         });
-        for answer in answers {
-            let answer = answer.await.map_err(|error| format!("the profiler ended: {error}"))?;
-            all.merge(answer?);
+        // All are asked for the end before the first answer is waited for.
+        for answer in answers.collect::<Vec<_>>() {
+            let answer = answer.await.unwrap_or_else(|error| Err(io::Error::other(error)));
+            all.merge(answer.map_err(|error| format!("the profiler ended: {error}"))??);
         }
         Ok(all)
     }

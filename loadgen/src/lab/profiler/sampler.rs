@@ -12,7 +12,7 @@ use py_spy::{Config, Frame, PythonSpy, StackTrace};
 use rustix::process::Pid;
 
 use super::SAMPLES_PER_S;
-use super::stopped::stop;
+use super::stopped::{Stopped, stop};
 use crate::lab::service::guard::descendants;
 use crate::measure::{Doing, Process, Stacks};
 
@@ -20,7 +20,7 @@ use crate::measure::{Doing, Process, Stacks};
 const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// Shortest rest after a sample, as a multiple of the time that the sample took: threads stand still meanwhile.
-const REST: u32 = 1;
+const REST: u32 = 4;
 
 /// Every so many samples, threads that wait are read, too.
 const WHOLE: u64 = 10;
@@ -35,7 +35,8 @@ const ATTEMPTS: u64 = 5;
 pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
     let mut processes = Processes { root, spies: BTreeMap::new(), others: BTreeSet::new() };
     processes.look()?;
-    let (mut seen, mut missed) = (BTreeMap::<i32, Process>::new(), 0);
+    let child = root.as_raw_nonzero().get();
+    let mut seen = BTreeMap::<i32, Process>::new();
     let (mut looked, mut rests_until, mut samples) = (Instant::now(), Instant::now(), 0);
     for _ in Timer::new(SAMPLES_PER_S) {
         if over.load(Ordering::Relaxed) {
@@ -52,25 +53,30 @@ pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
         }
         let whole = samples % WHOLE == 0;
         samples += 1;
-        processes.spies.retain(|pid, spy| match look_at(spy, whole) {
+        let moment = Moment::begin(processes.spies.values(), child, whole);
+        processes.spies.retain(|pid, spy| match moment.look_at(spy) {
             Ok(look) => {
                 let process = seen.entry(*pid).or_default();
                 process.moments += 1;
                 process.whole_moments += u64::from(whole);
-                *process.gil_held.get_or_insert(0) += u64::from(look.gil_held);
+                // Where py-spy does not find the lock, nothing is known of it.
+                if spy.addresses.threadstate_address != 0 {
+                    *process.gil_held.get_or_insert(0) += u64::from(look.gil_held);
+                }
                 for (trace, doing) in &look.threads {
                     process.add(collapsed(trace), *doing, 1);
                 }
                 true
             }
             Err(_) => {
-                missed += 1;
+                seen.entry(*pid).or_default().missed += 1;
                 spy.process.exe().is_ok()
             }
         });
+        drop(moment);
         rests_until = Instant::now() + began.elapsed() * REST;
     }
-    Ok(Stacks { processes: seen.into_values().collect(), missed })
+    Ok(Stacks { processes: seen.into_values().collect(), unread: 0 })
 }
 
 /// What was seen of a process at a moment.
@@ -81,54 +87,62 @@ struct Look {
     gil_held: bool,
 }
 
-/// Looks at the threads that run or, if it is a `whole` look, at all threads.
-///
-/// Only threads that run or could run are stopped for it. A thread that waits stays asleep: stopped, it would have to wake
-/// up to go to sleep again, and would seem to run if the next sample is soon after. It cannot change its stack meanwhile,
-/// because the thread that has the interpreter's lock is stopped.
-fn look_at(spy: &mut PythonSpy, whole: bool) -> Result<Look, String> {
-    let gil = gil(spy);
-    let (mut did, mut active) = (BTreeMap::<u64, Doing>::new(), Vec::new());
-    for thread in spy.process.threads().map_err(|error| error.to_string())? {
-        // A thread may end at any moment.
-        match (thread.id(), thread.active()) {
-            (Ok(id), Ok(true)) => active.push(id),
-            (Ok(id), Ok(false)) if whole => {
-                let for_gil = waits_for(spy.pid, id, &gil);
-                let doing = if for_gil { Doing::ForGil } else { Doing::Waiting };
-                did.insert(id.unsigned_abs().into(), doing);
-            }
-            _ => {}
-        }
-    }
-    let stopped = stop(&active);
-    for thread in stopped.iter().filter(|thread| whole || thread.ran) {
-        let doing = if thread.ran { Doing::OnCpu } else { Doing::ForCpu };
-        did.insert(thread.thread.unsigned_abs().into(), doing);
-    }
-    let traces = traces(spy, &did)?;
-    drop(stopped);
-    let gil_held = traces.iter().any(|trace| trace.owns_gil);
-    let doing = |trace: &StackTrace| did.get(&trace.os_thread_id?).copied();
-    let with = |trace| doing(&trace).map(|doing| (trace, doing));
-    Ok(Look { threads: traces.into_iter().filter_map(with).collect(), gil_held })
+/// A moment at which the threads that run stand still, those of all processes at once: a process that is stopped gives its
+/// CPU to another one, which would seem to run.
+struct Moment {
+    /// What each thread did, by ID: those that ran or, at a whole moment, all.
+    did: BTreeMap<u64, Doing>,
+    _stopped: Vec<Stopped>,
 }
 
-/// Reads the stacks of these threads, and perhaps those of others. Most often only one thread runs, and holds the lock:
-/// it can be read without all others, each of which takes as long.
-fn traces(spy: &mut PythonSpy, of: &BTreeMap<u64, Doing>) -> Result<Vec<StackTrace>, String> {
-    let mut read = |gil_only| {
-        spy.config.gil_only = gil_only;
-        spy.get_stack_traces().map_err(|error| format!("{error:#}"))
-    };
-    if of.len() <= 1 {
-        let holder = read(true)?;
-        let has_all = of.keys().all(|id| holder.iter().any(|it| it.os_thread_id == Some(*id)));
-        if has_all {
-            return Ok(holder);
+impl Moment {
+    /// Stops the threads that run or could run. A thread that waits stays asleep: stopped, it would have to wake up to go to
+    /// sleep again, and would seem to run if the next sample is soon after. It cannot change its stack meanwhile, because
+    /// the thread that has the interpreter's lock is stopped.
+    fn begin<'a>(of: impl Iterator<Item = &'a PythonSpy>, child: i32, whole: bool) -> Self {
+        let (mut did, mut active) = (BTreeMap::new(), Vec::new());
+        for spy in of {
+            let gil = gil(spy);
+            for thread in spy.process.threads().unwrap_or_default() {
+                // A thread may end at any moment.
+                match (thread.id(), thread.active()) {
+                    (Ok(id), Ok(true)) => active.push(id),
+                    (Ok(id), Ok(false)) if whole => {
+                        let for_gil = waits_for(spy.pid, id, &gil);
+                        let doing = if for_gil { Doing::ForGil } else { Doing::Waiting };
+                        did.insert(id.unsigned_abs().into(), doing);
+                    }
+                    _ => {}
+                }
+            }
         }
+        let stopped = stop(&active, child);
+        for thread in stopped.iter().filter(|thread| whole || thread.ran) {
+            let doing = if thread.ran { Doing::OnCpu } else { Doing::ForCpu };
+            did.insert(thread.thread.unsigned_abs().into(), doing);
+        }
+        Self { did, _stopped: stopped }
     }
-    read(false)
+
+    /// Reads the stacks of a process. Most often only one thread runs, and holds the lock: it can be read without all
+    /// others, each of which takes as long.
+    fn look_at(&self, spy: &mut PythonSpy) -> Result<Look, String> {
+        let threads = spy.process.threads().map_err(|error| error.to_string())?;
+        let ids = threads.iter().filter_map(|thread| Some(thread.id().ok()?.unsigned_abs().into()));
+        let of: Vec<u64> = ids.filter(|id| self.did.contains_key(id)).collect();
+        let mut read = |gil_only| {
+            spy.config.gil_only = gil_only;
+            spy.get_stack_traces().map_err(|error| format!("{error:#}"))
+        };
+        let mut traces = if of.len() <= 1 { read(true)? } else { Vec::new() };
+        if !of.iter().all(|id| traces.iter().any(|trace| trace.os_thread_id == Some(*id))) {
+            traces = read(false)?;
+        }
+        let gil_held = traces.iter().any(|trace| trace.owns_gil);
+        let doing = |trace: &StackTrace| self.did.get(&trace.os_thread_id?).copied();
+        let with = |trace| doing(&trace).map(|doing| (trace, doing));
+        Ok(Look { threads: traces.into_iter().filter_map(with).collect(), gil_held })
+    }
 }
 
 /// Returns the addresses at which threads wait for the interpreter's global lock. From Python 3.12 on, py-spy knows where

@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use nix::errno::Errno;
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::Signal;
-use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid, waitpid};
 use nix::unistd::Pid;
 
 /// A thread that is stopped. Dropping it lets the thread go on.
@@ -15,6 +16,8 @@ pub(super) struct Stopped {
     pub ran: bool,
     /// A signal that came meanwhile, which the thread is yet to get.
     signal: Option<Signal>,
+    /// The process that this one has started.
+    child: i32,
 }
 
 /// Stops threads that run or wait for a CPU, as good as at the same time. Threads that end meanwhile, or may not be
@@ -23,7 +26,9 @@ pub(super) struct Stopped {
 /// To stop, a thread needs a CPU. One that ran has it already; one that waited is given one, which the kernel counts. All
 /// are asked before any is waited for: otherwise the first to stop would give its CPU to another one, which would seem to
 /// run.
-pub(super) fn stop(threads: &[i32]) -> Vec<Stopped> {
+///
+/// `child` is the process that this one has started, and waits for.
+pub(super) fn stop(threads: &[i32], child: i32) -> Vec<Stopped> {
     let seized = |thread: &&i32| ptrace::seize(Pid::from_raw(**thread), Options::empty()).is_ok();
     let seized: Vec<i32> = threads.iter().filter(seized).copied().collect();
     let before: Vec<Option<u64>> = seized.iter().map(|thread| times_on_cpu(*thread)).collect();
@@ -32,20 +37,54 @@ pub(super) fn stop(threads: &[i32]) -> Vec<Stopped> {
         let _ = ptrace::interrupt(Pid::from_raw(*thread));
     }
     let stopped = seized.into_iter().zip(before).filter_map(|(thread, before)| {
-        let signal = match waitpid(Pid::from_raw(thread), Some(WaitPidFlag::__WALL)).ok()? {
-            WaitStatus::PtraceEvent(..) => None,
-            WaitStatus::Stopped(_, signal) => Some(signal),
-            _ => return None,
+        let signal = match wait(thread, child)? {
+            Ok(WaitStatus::Stopped(_, signal)) => Some(signal),
+            Ok(WaitStatus::Exited(..) | WaitStatus::Signaled(..)) => return None,
+            // An error is the stop by a signal of real time, which has no name.
+            Ok(_) | Err(_) => None,
         };
-        Some(Stopped { thread, ran: times_on_cpu(thread) == before, signal })
+        Some(Stopped { thread, ran: times_on_cpu(thread) == before, signal, child })
     });
     stopped.collect()
 }
 
+/// Waits until a thread has stopped; `None` if it has ended.
+///
+/// Nobody but its tracer can be told first that another process has ended. That a child has ended must be left to who
+/// waits for it.
+fn wait(thread: i32, child: i32) -> Option<nix::Result<WaitStatus>> {
+    let pid = Pid::from_raw(thread);
+    if thread != child {
+        return Some(waitpid(pid, Some(WaitPidFlag::__WALL)))
+            .filter(|it| *it != Err(Errno::ECHILD));
+    }
+    let stops = WaitPidFlag::WSTOPPED | WaitPidFlag::WNOHANG | WaitPidFlag::__WALL;
+    loop {
+        match waitid(Id::Pid(pid), stops) {
+            Err(Errno::ECHILD) => return None,
+            Ok(WaitStatus::StillAlive) if has_ended(thread) => return None,
+            // Mostly for less than a tenth of a millisecond.
+            Ok(WaitStatus::StillAlive) => std::thread::yield_now(),
+            stopped => return Some(stopped),
+        }
+    }
+}
+
+/// Returns whether a thread has ended, and is a zombie at most.
+fn has_ended(thread: i32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{thread}/stat")).unwrap_or_default();
+    let state = stat.rsplit_once(") ").and_then(|(_, after)| after.chars().next());
+    matches!(state, None | Some('Z' | 'X'))
+}
+
 impl Drop for Stopped {
     fn drop(&mut self) {
-        // It may have been killed.
-        let _ = ptrace::detach(Pid::from_raw(self.thread), self.signal);
+        let pid = Pid::from_raw(self.thread);
+        let killed = ptrace::detach(pid, self.signal).is_err();
+        if killed && self.thread != self.child {
+            // Who waits for it is told only after its tracer.
+            let _ = waitpid(pid, Some(WaitPidFlag::__WALL | WaitPidFlag::WNOHANG));
+        }
     }
 }
 
@@ -58,17 +97,20 @@ fn times_on_cpu(thread: i32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::process::{Child, Command};
+    use std::io::{BufRead, BufReader};
+    use std::process::{Child, Command, Stdio};
     use std::time::Duration;
 
     use super::*;
 
-    /// A program that computes, on CPU 0 only.
+    /// A program that computes, on one CPU only.
     struct Busy(Child);
 
     impl Busy {
         fn start() -> Self {
-            let words = ["-c", "0", "sh", "-c", "while :; do :; done"];
+            let cpus = rustix::thread::sched_getaffinity(None).unwrap();
+            let cpu = (0..rustix::thread::CpuSet::MAX_CPU).find(|cpu| cpus.is_set(*cpu)).unwrap();
+            let words = ["-c", &cpu.to_string(), "sh", "-c", "while :; do :; done"];
             Self(Command::new("taskset").args(words).spawn().unwrap())
         }
 
@@ -91,7 +133,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(300));
         let mut ran = 0;
         for _ in 0..100 {
-            let stopped = stop(&ids);
+            let stopped = stop(&ids, 0);
             assert_eq!(stopped.len(), 3);
             let running = stopped.iter().filter(|of| of.ran).count();
             // None, if another program has the CPU.
@@ -100,20 +142,27 @@ mod tests {
             drop(stopped);
             std::thread::sleep(Duration::from_millis(3));
         }
-        assert!(ran > 20, "{ran} of 100");
+        assert!(ran > 5, "{ran} of 100");
     }
 
     #[test]
-    fn a_signal_that_came_meanwhile_is_not_lost_and_a_thread_that_ended_is_left_out() {
-        let mut busy = Busy::start();
-        std::thread::sleep(Duration::from_millis(300));
-        let stopped = stop(&[busy.id()]);
-        nix::sys::signal::kill(Pid::from_raw(busy.id()), Signal::SIGTERM).unwrap();
+    fn signals_are_not_lost_and_who_waits_for_a_child_is_told_of_its_end() {
+        let script = "n=0; trap 'n=$((n + 1)); echo $n' USR1; echo 0; while :; do :; done";
+        let mut child =
+            Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap();
+        let id = i32::try_from(child.id()).unwrap();
+        let mut printed = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert_eq!(printed.next().unwrap().unwrap(), "0");
+        for number in 1..=200 {
+            nix::sys::signal::kill(Pid::from_raw(id), Signal::SIGUSR1).unwrap();
+            drop(stop(&[id], if number % 2 == 0 { id } else { 0 }));
+            assert_eq!(printed.next().unwrap().unwrap(), number.to_string());
+        }
+        let stopped = stop(&[id], id);
+        assert_eq!(stopped.len(), 1);
+        nix::sys::signal::kill(Pid::from_raw(id), Signal::SIGKILL).unwrap();
         drop(stopped);
-        let status = busy.0.wait().unwrap();
-        assert_eq!(status.to_string(), "signal: 15 (SIGTERM)");
-        assert!(stop(&[busy.id()]).is_empty());
-        busy = Busy::start();
-        drop(busy);
+        assert_eq!(child.wait().unwrap().to_string(), "signal: 9 (SIGKILL)");
+        assert!(stop(&[id], id).is_empty());
     }
 }

@@ -36,10 +36,9 @@ fn works(of: &OccupancyRecord) -> Option<String> {
         several => format!("{several} processes work"),
     };
     let Some(held) = of.gil_held_percent else {
-        return Some(format!(
-            "{processes}, with {} threads on a CPU",
-            hundredth(of.threads_on_cpu)
-        ));
+        let busy = 100.0 * of.threads_on_cpu / of.processes;
+        let each = if of.processes > 1.05 { " each" } else { "" };
+        return Some(format!("{processes}, busy {busy:.0} % of the time{each}"));
     };
     let each = if of.processes > 1.05 { " of each" } else { "" };
     let mut said = format!("{processes}, and the GIL{each} is held {held:.0} % of the time");
@@ -99,11 +98,6 @@ fn packages(profile: &ProfileRecord) -> Option<String> {
 /// Formats a number with up to one decimal.
 fn tenth(number: f64) -> String {
     ((number * 10.0).round() / 10.0).to_string()
-}
-
-/// Formats a number with up to two decimals.
-fn hundredth(number: f64) -> String {
-    ((number * 100.0).round() / 100.0).to_string()
 }
 
 #[cfg(test)]
@@ -176,7 +170,7 @@ mod tests {
              and 0.3 threads wait for a CPU"
         );
         of.gil_held_percent = None;
-        assert_eq!(works(&of).unwrap(), "4 processes work, with 1.26 threads on a CPU");
+        assert_eq!(works(&of).unwrap(), "4 processes work, busy 31 % of the time each");
         of.processes = 0.0;
         assert_eq!(works(&of), None);
     }

@@ -3,6 +3,7 @@
 
 const { Session } = require('node:inspector');
 const { connect } = require('node:net');
+const { fileURLToPath } = require('node:url');
 
 // Microseconds between two samples.
 const INTERVAL = 1000;
@@ -20,6 +21,8 @@ launcher.on('error', () => {});
 launcher.unref();
 launcher.setEncoding('utf8');
 
+const path = (url) => (url.startsWith('file://') ? fileURLToPath(url) : url);
+
 async function answer(word) {
   try {
     if (word === 'begin') {
@@ -32,7 +35,7 @@ async function answer(word) {
     const nodes = profile.nodes.map(({ id, callFrame, hitCount, children }) => ({
       id,
       name: callFrame.functionName,
-      url: callFrame.url,
+      path: path(callFrame.url),
       hits: hitCount,
       children,
     }));

@@ -7,8 +7,9 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
-use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
 use self::profile::Answered;
@@ -16,6 +17,12 @@ use crate::measure::Stacks;
 
 /// Script that each thread of Node.js loads.
 const HOOK: &str = include_str!("hook.cjs");
+
+/// Longest wait for an answer.
+const LIMIT: Duration = Duration::from_secs(5);
+
+/// Most bytes of an answer that are read.
+const MOST: u64 = 64 << 20;
 
 /// Environment variable with the socket to which the script connects.
 const SOCKET: &str = "LOADGEN_NODE_PROFILER";
@@ -49,7 +56,9 @@ impl Node {
     pub(super) fn environment(&self) -> [(&'static str, OsString); 2] {
         let mut options = std::env::var_os("NODE_OPTIONS").unwrap_or_default();
         options.push(" --require \"");
-        options.push(&self.hook);
+        // Node.js takes a backslash for the beginning of an escape.
+        let hook = self.hook.to_string_lossy().replace('\\', "\\\\").replace('"', "\\\"");
+        options.push(hook);
         options.push("\"");
         [("NODE_OPTIONS", options), (SOCKET, self.socket.clone().into())]
     }
@@ -68,24 +77,40 @@ impl Node {
         begun
     }
 
-    /// Asks these threads for what they saw, and keeps them for another time.
-    pub(super) async fn end(&self, begun: Vec<BufReader<UnixStream>>) -> Result<Stacks, String> {
-        let mut all = Stacks::default();
-        for mut thread in begun {
-            match answer(&mut thread).await {
-                Ok(answered) => all.merge(answered.stacks()?),
-                // It ended meanwhile.
-                Err(_) => all.missed += 1,
+    /// Asks these threads for what they saw.
+    ///
+    /// # Errors
+    /// If there are some, and none of them answers: says why, as a phrase.
+    pub(super) async fn end(begun: Vec<BufReader<UnixStream>>) -> Result<Stacks, String> {
+        let is_none = begun.is_empty();
+        let answers = begun.into_iter().map(|thread| tokio::spawn(answer(thread)));
+        let (mut all, mut why) = (Stacks::default(), None);
+        // All are asked before the first answer is waited for.
+        for answer in answers.collect::<Vec<_>>() {
+            let answered = tokio::time::timeout(LIMIT, answer).await;
+            match answered.map(|joined| joined.unwrap_or_else(|error| Err(io::Error::other(error))))
+            {
+                Ok(Ok(answered)) => match answered.stacks() {
+                    Ok(stacks) => all.merge(stacks),
+                    Err(error) => drop(why.replace(error)),
+                },
+                // It has ended, or does not come to it.
+                Ok(Err(_)) | Err(_) => all.unread += 1,
             }
-            self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         }
-        Ok(all)
+        match why {
+            Some(why) if all.processes.is_empty() => Err(why),
+            None if all.processes.is_empty() && !is_none => {
+                Err("no thread of Node.js answered in time".to_owned())
+            }
+            _ => Ok(all),
+        }
     }
 }
 
-async fn answer(thread: &mut BufReader<UnixStream>) -> io::Result<Answered> {
+async fn answer(mut thread: BufReader<UnixStream>) -> io::Result<Answered> {
     thread.write_all(b"end\n").await?;
     let mut line = String::new();
-    thread.read_line(&mut line).await?;
+    thread.take(MOST).read_line(&mut line).await?;
     Ok(serde_json::from_str(&line)?)
 }

@@ -36,8 +36,8 @@ pub(super) struct CallNode {
     id: u64,
     /// Name of the function; empty if it has none.
     name: String,
-    /// URL or path of its file.
-    url: String,
+    /// Path of its file, or its name within Node.js, such as `node:net`; empty if it is in no file.
+    path: String,
     /// Number of samples at which it was the innermost one.
     hits: u64,
     #[serde(default)]
@@ -77,7 +77,7 @@ impl Answered {
 /// Returns a function as `function (file)`, with the path of the file within its package or its program.
 fn label(node: &CallNode, folder: &str) -> String {
     let name = if node.name.is_empty() { "(anonymous)" } else { &node.name };
-    let path = node.url.strip_prefix("file://").unwrap_or(&node.url);
+    let path = node.path.as_str();
     let in_package = path.rsplit_once("node_modules/").map(|(_, path)| path);
     let in_folder = path.strip_prefix(folder).and_then(|path| path.strip_prefix('/'));
     let label = match in_package.or(in_folder).unwrap_or(path) {
@@ -94,12 +94,12 @@ mod tests {
     #[test]
     fn a_profile_of_v8_becomes_stacks() {
         let answered = r#"{"folder": "/srv/app", "nodes": [
-            {"id": 1, "name": "(root)", "url": "", "hits": 0, "children": [2, 3, 4]},
-            {"id": 2, "name": "(idle)", "url": "", "hits": 30},
-            {"id": 3, "name": "handle", "url": "file:///srv/app/node_modules/express/lib/router.js", "hits": 1,
+            {"id": 1, "name": "(root)", "path": "", "hits": 0, "children": [2, 3, 4]},
+            {"id": 2, "name": "(idle)", "path": "", "hits": 30},
+            {"id": 3, "name": "handle", "path": "/srv/app/node_modules/express/lib/router.js", "hits": 1,
              "children": [5]},
-            {"id": 4, "name": "(garbage collector)", "url": "", "hits": 9},
-            {"id": 5, "name": "", "url": "file:///srv/app/shop;1.js", "hits": 60}]}"#;
+            {"id": 4, "name": "(garbage collector)", "path": "", "hits": 9},
+            {"id": 5, "name": "", "path": "/srv/app/shop;1.js", "hits": 60}]}"#;
         let answered: Answered = serde_json::from_str(answered).unwrap();
         let stacks = answered.stacks().unwrap();
         let [process] = stacks.processes.as_slice() else { panic!("{stacks:?}") };
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_circle_ends_and_an_error_is_said() {
-        let circle = r#"{"folder": "/", "nodes": [{"id": 1, "name": "a", "url": "", "hits": 1, "children": [1]}]}"#;
+        let circle = r#"{"folder": "/", "nodes": [{"id": 1, "name": "a", "path": "", "hits": 1, "children": [1]}]}"#;
         let answered: Answered = serde_json::from_str(circle).unwrap();
         assert_eq!(answered.stacks().unwrap().on_cpu(), 1);
         let answered: Answered = serde_json::from_str(r#"{"error": "no inspector"}"#).unwrap();
