@@ -273,6 +273,8 @@ fn a_profiler_that_dies_costs_no_result() {
     let finished = Finished::of(child.wait_with_output().unwrap(), &project.path(""));
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let target = &finished.json()["targets"][0];
-    assert!(target["profile"]["failure"].as_str().unwrap().contains("signal 9"), "{target:#}");
+    let why = target["profile"]["failure"].as_str().unwrap();
+    // A busy machine may notice the end of the connection before that of the process.
+    assert!(why.contains("signal 9") || why.contains("ended"), "{why}");
     assert!(target["total"]["rate_per_s"].as_f64().unwrap() > 0.0);
 }
