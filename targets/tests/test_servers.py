@@ -16,7 +16,7 @@ import pytest
 from targets.manifest import MANIFEST, PROGRAMS
 from targets.tests.conftest import Lab
 from targets.tests.contract import check
-from targets.tests.process import Started, started
+from targets.tests.process import STARTS_WITHIN_S, Started, started
 
 NOBODY_LISTENS = {"REDIS_URL": "redis://127.0.0.1:1/0", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
 STOPS_WITHIN_S = 3
@@ -94,7 +94,7 @@ def test_answers_head_without_a_body(lab: Lab, target: str) -> None:
 def test_is_not_healthy_without_its_backends(alone: str) -> None:
     for variable, url in NOBODY_LISTENS.items():
         with started(alone, **{variable: url}) as server:
-            response = httpx.get(f"http://{server.host}:{server.port}/health")
+            response = httpx.get(f"http://{server.host}:{server.port}/health", timeout=STARTS_WITHIN_S)
             assert check(response, 503) == {"status": "unavailable"}
 
 
@@ -102,7 +102,7 @@ def test_needs_no_unconfigured_backend(alone: str) -> None:
     # An empty variable counts as unset.
     for environment in ({}, dict.fromkeys(NOBODY_LISTENS, "")):
         with started(alone, **environment) as server:
-            check(httpx.get(f"http://{server.host}:{server.port}/health"), 200)
+            check(httpx.get(f"http://{server.host}:{server.port}/health", timeout=STARTS_WITHIN_S), 200)
 
 
 def test_stops_at_once_with_an_open_connection(alone: str) -> None:

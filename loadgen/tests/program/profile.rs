@@ -49,7 +49,7 @@ fn functions_share_the_cpu_time_of_a_request() {
         assert_eq!(of["rounds"].as_array().unwrap().len(), 2, "profiling rounds are no rounds");
         let profile = &of["profile"];
         assert_eq!((&profile["rounds"], &profile["failure"]), (&json!(2), &Value::Null));
-        assert!(profile["samples"].as_u64().unwrap() > 50, "{profile}");
+        assert!(profile["samples"].as_u64().unwrap() > 10, "{profile}");
         let (own, whole) = own_and_whole(profile);
         assert!(own > 0.9 * whole && own < 1.001 * whole, "{own} of {whole}: {profile:#}");
         let [low, high] = [0, 1].map(|end| {
@@ -106,7 +106,7 @@ fn threads_that_wait_are_not_on_a_cpu() {
 
 #[test]
 fn threads_that_wait_for_the_interpreter_are_counted() {
-    let (_, finished) = run(&["--target=flask", "--rounds=1", "--profile=2", "--users=64"]);
+    let (_, finished) = run(&["--target=flask", "--rounds=1", "--profile=4", "--users=64"]);
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let record = finished.json();
     let occupancy = &record["targets"][0]["profile"]["occupancy"];
@@ -238,7 +238,7 @@ fn a_target_has_a_profiler_of_its_own() {
     let profile = &record["targets"][0]["profile"];
     assert_eq!(profile["failure"], Value::Null);
     function(profile, "server.pl");
-    assert!(profile["samples"].as_u64().unwrap() > 20, "{profile:#}");
+    assert!(profile["samples"].as_u64().unwrap() > 5, "{profile:#}");
     assert_eq!(profile["occupancy"]["processes"], 0.0, "it tells of no process");
     let stacks = std::fs::read_to_string(project.path("result/profile-shop.collapsed")).unwrap();
     assert!(stacks.contains("main;runs (server.pl) "), "{stacks}");

@@ -23,7 +23,7 @@ fn the_function_that_a_change_made_slower_is_named() {
     repository.write("server.py", &server(500));
     repository.commit();
     repository.git(&["tag", "before"]);
-    repository.write("server.py", &server(4_000));
+    repository.write("server.py", &server(6_000));
     repository.commit();
     let load = ["/", "-u4", "--duration=1s", "--warmup=200ms", "--no-calibrate", "--out=result"];
     let of = ["--target=shop@before,shop@main", "--duet", "-R3", "--profile=5", "--json"];
