@@ -6,12 +6,13 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde_json::{Value, json};
 
+use crate::common::machine::alone_now;
 use crate::common::processes::{named, signal, tree};
 use crate::common::program::{Finished, Project};
 
 const BRIEF: [&str; 6] = [
     "--scenario=direct",
-    "--duration=1s",
+    "--duration=2s",
     "--warmup=200ms",
     "--no-calibrate",
     "--format=json",
@@ -19,6 +20,7 @@ const BRIEF: [&str; 6] = [
 ];
 
 fn run(more: &[&str]) -> (Project, Finished) {
+    let _machine = alone_now();
     let project = Project::real();
     let finished = project.run(&[&BRIEF[..], more].concat());
     (project, finished)

@@ -53,7 +53,7 @@ pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
         }
         let whole = samples % WHOLE == 0;
         samples += 1;
-        let moment = Moment::begin(processes.spies.values(), child, whole);
+        let Some(moment) = Moment::begin(processes.spies.values(), child, whole) else { continue };
         processes.spies.retain(|pid, spy| match moment.look_at(spy) {
             Ok(look) => {
                 let process = seen.entry(*pid).or_default();
@@ -99,7 +99,7 @@ impl Moment {
     /// Stops the threads that run or could run. A thread that waits stays asleep: stopped, it would have to wake up to go to
     /// sleep again, and would seem to run if the next sample is soon after. It cannot change its stack meanwhile, because
     /// the thread that has the interpreter's lock is stopped.
-    fn begin<'a>(of: impl Iterator<Item = &'a PythonSpy>, child: i32, whole: bool) -> Self {
+    fn begin<'a>(of: impl Iterator<Item = &'a PythonSpy>, child: i32, whole: bool) -> Option<Self> {
         let (mut did, mut active) = (BTreeMap::new(), Vec::new());
         for spy in of {
             let gil = gil(spy);
@@ -116,12 +116,12 @@ impl Moment {
                 }
             }
         }
-        let stopped = stop(&active, child);
+        let stopped = stop(&active, child)?;
         for thread in stopped.iter().filter(|thread| whole || thread.ran) {
             let doing = if thread.ran { Doing::OnCpu } else { Doing::ForCpu };
             did.insert(thread.thread.unsigned_abs().into(), doing);
         }
-        Self { did, _stopped: stopped }
+        Some(Self { did, _stopped: stopped })
     }
 
     /// Reads the stacks of a process. Most often only one thread runs, and holds the lock: it can be read without all
