@@ -141,7 +141,9 @@ mod tests {
         let allowed = sched_getaffinity(None).unwrap();
         let mut cpus = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu));
         let (Some(theirs), Some(own)) = (cpus.next(), cpus.next()) else {
-            println!("not tested: it takes a CPU besides that of the programs");
+            crate::text::say(format_args!(
+                "not tested: it takes a CPU besides that of the programs"
+            ));
             return;
         };
         let mut only = CpuSet::new();
