@@ -1756,7 +1756,7 @@ class GateRecord:
 
 @dataclass(frozen=True, kw_only=True)
 class OccupancyRecord:
-    """What the processes of a target that worked, and their threads, did at the moments at which they were sampled: means over the profiling rounds."""
+    """Work and waits of the processes of a target that worked, and of their threads, at the moments at which they were sampled: means over the profiling rounds."""
 
     gil_held_percent: float | None
     """Share of the moments at which a thread of such a process held the global interpreter lock (GIL), in %, mean over these processes; `null` for programs without this lock."""
@@ -1789,7 +1789,7 @@ class ProfileRecord:
     missed_percent: float
     """Share of the attempts to read a process that failed, in %. What it did then is in no function."""
     occupancy: OccupancyRecord
-    """What its processes and threads did."""
+    """Work and waits of its processes and threads."""
     packages: list[PackageRecord]
     """Packages of these functions, by their own CPU time, descending: those with at least 1 % of `samples`."""
     rounds: int

@@ -9,11 +9,9 @@ use serde::{Deserialize, Serialize};
 pub struct Stacks {
     /// The processes that were read.
     pub processes: Vec<Process>,
-    /// Number of processes that were there, and of which nothing is known.
-    pub unread: u64,
 }
 
-/// What was seen of one process.
+/// Samples of one process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Process {
     /// Number of moments at which it was read; 0 if only its stacks are known.
@@ -43,7 +41,7 @@ pub struct Threads {
     pub waiting: u64,
 }
 
-/// What a thread did at a moment.
+/// State of a thread at a moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Doing {
     /// It ran.
@@ -79,7 +77,6 @@ impl Stacks {
     /// Adds what another sampler saw of other processes, or of other times.
     pub fn merge(&mut self, other: Self) {
         self.processes.extend(other.processes);
-        self.unread += other.unread;
     }
 
     /// Returns the number of threads that ran, over all processes and moments.
@@ -103,7 +100,7 @@ impl Stacks {
 
 impl From<Process> for Stacks {
     fn from(process: Process) -> Self {
-        Self { processes: vec![process], unread: 0 }
+        Self { processes: vec![process] }
     }
 }
 
@@ -120,8 +117,8 @@ mod tests {
         let mut other = Process::default();
         other.add("main (a.py);serve (b.py)".to_owned(), Doing::OnCpu, 1);
         let mut all = Stacks::from(one);
-        all.merge(Stacks { unread: 4, ..other.into() });
-        assert_eq!((all.processes.len(), all.unread, all.on_cpu()), (2, 4, 3));
+        all.merge(other.into());
+        assert_eq!((all.processes.len(), all.on_cpu()), (2, 3));
         assert_eq!(all.ran(), [("main (a.py);serve (b.py)", 3)].into());
         let busy = Threads { on_cpu: 2, for_gil: 1, ..Threads::default() };
         assert_eq!(all.processes[0].threads["main (a.py);serve (b.py)"], busy);

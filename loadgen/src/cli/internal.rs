@@ -16,7 +16,7 @@ pub struct LauncherArgs {
     pub cpus: Vec<usize>,
     /// Words of the target's own profiler.
     #[arg(long, allow_hyphen_values = true)]
-    pub profiler: Vec<OsString>,
+    pub profiler: Vec<String>,
     /// Command line of the server.
     #[arg(last = true, required = true)]
     pub command: Vec<OsString>,

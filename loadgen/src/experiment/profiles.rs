@@ -163,9 +163,7 @@ mod tests {
     fn only_threads_on_a_cpu_are_saved() {
         let mut process = Process::default();
         process.add("main (a.py);wait (b.py)".to_owned(), Doing::Waiting, 1);
-
         process.add("main (a.py);work (a.py)".to_owned(), Doing::OnCpu, 3);
-
         process.add("main (a.py)".to_owned(), Doing::OnCpu, 1);
         let stacks = Stacks::from(process);
         assert_eq!(collapsed(&stacks), "main (a.py) 1\nmain (a.py);work (a.py) 3\n");

@@ -51,7 +51,7 @@ fn functions_share_the_cpu_time_of_a_request() {
         assert_eq!(of["rounds"].as_array().unwrap().len(), 2, "profiling rounds are no rounds");
         let profile = &of["profile"];
         assert_eq!((&profile["rounds"], &profile["failure"]), (&json!(2), &Value::Null));
-        assert!(profile["samples"].as_u64().unwrap() > 10, "{profile}");
+        assert!(profile["samples"].as_u64().unwrap() > 50, "{profile}");
         let (own, whole) = own_and_whole(profile);
         assert!(own > 0.9 * whole && own < 1.001 * whole, "{own} of {whole}: {profile:#}");
         let [low, high] = [0, 1].map(|end| {
@@ -270,13 +270,25 @@ fn a_profiler_that_dies_costs_no_result() {
         assert!(Instant::now() < deadline, "no launcher");
         std::thread::sleep(Duration::from_millis(20));
     };
-    std::thread::sleep(Duration::from_millis(1500));
+    let words = std::fs::read(format!("/proc/{launcher}/cmdline")).unwrap();
+    let words = String::from_utf8(words).unwrap();
+    let socket =
+        words.split('\0').skip_while(|word| *word != "--socket").nth(1).unwrap().to_owned();
+    // The second socket of this name is that of who has asked for samples: the server is under load.
+    let is_asked = || {
+        let sockets = std::fs::read_to_string("/proc/net/unix").unwrap();
+        let of = |line: &&str| line.ends_with(&socket);
+        sockets.lines().filter(of).count() > 1
+    };
+    while !is_asked() {
+        assert!(Instant::now() < deadline, "nobody asked for samples");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
     signal(launcher, Signal::KILL);
     let finished = Finished::of(child.wait_with_output().unwrap(), &project.path(""));
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let target = &finished.json()["targets"][0];
-    let why = target["profile"]["failure"].as_str().unwrap();
-    // A busy machine may still be starting the server, or notice the end of the connection first.
-    assert!(!why.is_empty(), "{target:#}");
+    assert!(target["profile"]["failure"].as_str().unwrap().contains("signal 9"), "{target:#}");
     assert!(target["total"]["rate_per_s"].as_f64().unwrap() > 0.0);
 }

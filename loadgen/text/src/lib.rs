@@ -9,7 +9,9 @@ mod table;
 
 pub use error::{ShownError, with_code};
 pub use layout::{COLUMNS, paragraphs, wrap, wrap_within};
-pub use numbers::{count, counted, duration, limits, megabytes, milliseconds, precise, rate};
+pub use numbers::{
+    count, counted, duration, limits, megabytes, milliseconds, precise, rate, tenths,
+};
 pub use printable::{in_one_line, is_obeyed, printable, printable_json, say};
 pub use shorten::{broken, cut, shorten};
 pub use table::lay_out;

@@ -81,6 +81,13 @@ pub fn precise(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
+/// Formats a number with up to one decimal.
+#[must_use]
+pub fn tenths(value: f64) -> String {
+    // Not a negative zero.
+    precise((value * 10.0).round() / 10.0 + 0.0)
+}
+
 /// Formats a duration without false precision: `900ms`, `12s`, `1m 30s`.
 #[must_use]
 pub fn duration(duration: Duration) -> String {
@@ -130,6 +137,12 @@ mod tests {
     fn a_value_shown_with_its_bound_keeps_four_digits() {
         let shown = [0.0, 0.0012, 1.0, 1.23456, 99.97, 100.4, 12_345.6].map(precise);
         assert_eq!(shown, ["0", "0.0012", "1", "1.235", "99.97", "100.4", "12,346"]);
+    }
+
+    #[test]
+    fn tenths_have_one_decimal_at_most() {
+        let shown = [12.34, 3.0, -0.04, 1_234.5].map(tenths);
+        assert_eq!(shown, ["12.3", "3", "0", "1,235"]);
     }
 
     #[test]

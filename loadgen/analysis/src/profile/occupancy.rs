@@ -204,7 +204,7 @@ mod tests {
         ];
         let processes =
             vec![process(Some(0), &parent), process(Some(90), &one), process(Some(70), &other)];
-        Stacks { processes, unread: 0 }
+        Stacks { processes }
     }
 
     #[test]
@@ -222,7 +222,7 @@ mod tests {
             Process { moments, whole_moments: moments, ..busy }
         };
         let parent = process(Some(0), &[("sleep (parent.py)", Doing::Waiting, 100)]);
-        let of = occupancy(&[&Stacks { processes: vec![parent, part(60), part(40)], unread: 0 }]);
+        let of = occupancy(&[&Stacks { processes: vec![parent, part(60), part(40)] }]);
         assert!(
             (of.processes - 1.0).abs() < 1e-9 && (of.threads_on_cpu - 1.0).abs() < 1e-9,
             "{of:?}"

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What the processes of a target that worked, and their threads, did at the moments at which they were sampled: means
-/// over the profiling rounds.
+/// Work and waits of the processes of a target that worked, and of their threads, at the moments at which they were
+/// sampled: means over the profiling rounds.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OccupancyRecord {
     /// Number of processes that worked: those that ran at least half as often as the busiest one. A process that was there for a part of

@@ -23,7 +23,7 @@ pub struct ProfileRecord {
     pub functions: Vec<FunctionRecord>,
     /// Packages of these functions, by their own CPU time, descending: those with at least 1 % of `samples`.
     pub packages: Vec<PackageRecord>,
-    /// What its processes and threads did.
+    /// Work and waits of its processes and threads.
     pub occupancy: OccupancyRecord,
     /// Beginning of the names of the files with all stacks, in the folder of the run: `profile-fastapi` for
     /// `profile-fastapi.svg`.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use loadgen_text::{count, duration, precise};
+use loadgen_text::{count, duration, precise, tenths};
 
 use super::Options;
 use super::sessions::People;
@@ -104,7 +104,8 @@ pub(super) fn entries(
 
 /// Says how the people of the log behave, and how to load by them instead of by rates.
 fn about_people(people: &People, length: Duration, speed: f64) -> [String; 2] {
-    let pause = precise((people.pause_s * 10.0).round() / 10.0);
+    let pause = tenths(people.pause_s);
+    let think_time = written(Duration::from_millis((people.pause_s * 10.0).round() as u64 * 100));
     // Requests without a name come from people, too.
     let users = (people.at_once * speed / people.named).round().max(1.0) as u64;
     [
@@ -112,11 +113,11 @@ fn about_people(people: &People, length: Duration, speed: f64) -> [String; 2] {
             "The log names {} people. In a session (with pauses of up to half an hour), each waits {pause} s on \
              average between two requests, and {} of them are there at a time.",
             count(people.number as u64),
-            precise((people.at_once * 10.0).round() / 10.0)
+            tenths(people.at_once)
         ),
         format!(
             "To send users, about as many as make these requests, instead of rates, replace `model`, `arrivals` and `stages` by \
-             `users = {users}`, `think_time = {{ mean = \"{pause}s\" }}` and `duration = \"{}\"`.",
+             `users = {users}`, `think_time = {{ mean = \"{think_time}\" }}` and `duration = \"{}\"`.",
             written(length)
         ),
     ]
@@ -195,6 +196,17 @@ mod tests {
             "{text}"
         );
         assert!(!text.contains("zoe") && !text.contains("joe"), "{text}");
+    }
+
+    #[test]
+    fn a_long_pause_is_a_duration_of_a_scenario() {
+        let people = People { number: 7, pause_s: 1_234.56, at_once: 2.04, named: 0.5 };
+        let [they, instead] = about_people(&people, Duration::from_secs(60), 3.0);
+        assert!(they.contains("each waits 1,235 s") && they.contains("and 2 of them"), "{they}");
+        assert!(
+            instead.contains("`users = 12`, `think_time = { mean = \"1234.6s\" }`"),
+            "{instead}"
+        );
     }
 
     #[test]

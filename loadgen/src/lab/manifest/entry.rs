@@ -120,12 +120,12 @@ pub struct Entry {
 pub struct OwnProfiler {
     /// Command line, which runs until SIGINT. Its words may have `{pid}`, `{host}`, `{port}` and `{folder}`.
     pub command: Vec<String>,
-    /// What it prints.
+    /// Format of its output.
     #[serde(default)]
     pub format: ProfileFormat,
 }
 
-/// What a profiler prints.
+/// Format of a profiler's output.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProfileFormat {

@@ -1,9 +1,7 @@
 //! Samples a server by a profiler that its target names: a command that runs until SIGINT asks it to end, and then prints
 //! collapsed stacks, as `py-spy record`, `rbspy record` and a script around `perf record` do.
 
-use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -15,7 +13,7 @@ use tokio::task::JoinHandle;
 use crate::measure::{Doing, Process, Stacks};
 
 /// Word in the command that stands for the ID of the server's first process.
-const PID: &[u8] = b"{pid}";
+const PID: &str = "{pid}";
 
 /// Longest time from SIGINT to the end.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -24,21 +22,22 @@ const LIMIT: Duration = Duration::from_secs(15);
 const MOST: u64 = 256 << 20;
 
 /// A profiler that runs.
-pub(super) struct Sampling {
+pub(super) struct Sampler {
     child: Child,
     group: Pid,
     printed: JoinHandle<io::Result<Vec<u8>>>,
 }
 
-impl Sampling {
+impl Sampler {
     /// Starts the profiler, with all that it starts in a process group of its own.
     ///
     /// # Errors
     /// If it does not start: says why, as a phrase.
-    pub(super) fn begin(command: &[OsString], server: Pid) -> Result<Self, String> {
-        let name = command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
+    pub(super) fn begin(command: &[String], server: Pid) -> Result<Self, String> {
+        let name = command.first().map_or("", String::as_str);
         let failed = |error: io::Error| format!("its profiler `{name}` does not start: {error}");
-        let mut words = command.iter().map(|word| filled(word, server));
+        let pid = server.as_raw_nonzero().to_string();
+        let mut words = command.iter().map(|word| word.replace(PID, &pid));
         let mut profiler = Command::new(words.next().unwrap_or_default());
         profiler.args(words).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = profiler.process_group(0).kill_on_drop(true).spawn().map_err(failed)?;
@@ -79,23 +78,6 @@ impl Sampling {
     }
 }
 
-/// Returns a word of the command with the ID of the server.
-fn filled(word: &OsStr, server: Pid) -> OsString {
-    let (word, pid) = (word.as_bytes(), server.as_raw_nonzero().to_string());
-    let mut out = Vec::new();
-    let mut at = 0;
-    while at < word.len() {
-        if word[at..].starts_with(PID) {
-            out.extend_from_slice(pid.as_bytes());
-            at += PID.len();
-        } else {
-            out.push(word[at]);
-            at += 1;
-        }
-    }
-    OsString::from_vec(out)
-}
-
 /// Reads collapsed stacks: lines of frames between `;`, a space, and a number of samples.
 fn read(text: &str) -> Result<Stacks, String> {
     let mut process = Process::default();
@@ -119,8 +101,8 @@ fn read(text: &str) -> Result<Stacks, String> {
 mod tests {
     use super::*;
 
-    fn words(command: &[&str]) -> Vec<OsString> {
-        command.iter().map(OsString::from).collect()
+    fn words(command: &[&str]) -> Vec<String> {
+        command.iter().map(ToString::to_string).collect()
     }
 
     fn pid() -> Pid {
@@ -132,7 +114,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let is_ready = folder.path().join("ready");
         let sampling =
-            Sampling::begin(&words(&["sh", "-c", script, is_ready.to_str().unwrap()]), pid())?;
+            Sampler::begin(&words(&["sh", "-c", script, is_ready.to_str().unwrap()]), pid())?;
         while !is_ready.exists() {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -162,7 +144,7 @@ mod tests {
             let error = sampled(&script).await.unwrap_err();
             assert!(error.contains(said), "{error}");
         }
-        let error = Sampling::begin(&words(&["/no/such/profiler"]), pid()).err().unwrap();
+        let error = Sampler::begin(&words(&["/no/such/profiler"]), pid()).err().unwrap();
         assert!(error.contains("its profiler `/no/such/profiler` does not start: "), "{error}");
     }
 

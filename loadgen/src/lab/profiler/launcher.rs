@@ -28,7 +28,7 @@ pub struct LauncherOptions {
     /// CPUs on which the launcher itself may run; empty for those of the server.
     pub cpus: Vec<usize>,
     /// Command line of the target's own profiler; empty for those of loadgen.
-    pub profiler: Vec<OsString>,
+    pub profiler: Vec<String>,
     /// Command line of the server. Not empty.
     pub argv: Vec<OsString>,
 }
@@ -77,22 +77,22 @@ async fn launch(options: &LauncherOptions) -> io::Result<u8> {
     }
 }
 
-/// What can sample a server.
+/// Samplers of a server.
 struct Samplers {
     server: Pid,
     node: Node,
     /// Command line of the target's own profiler, which is then the only one.
-    own: Vec<OsString>,
+    own: Vec<String>,
 }
 
 /// Samples until the other side closes its half of the connection, and answers with what was seen.
 async fn serve(mut stream: UnixStream, of: Samplers) -> io::Result<()> {
     let answer = match of.own.as_slice() {
         [] => of.sampled(&mut stream).await?,
-        own => match command::Sampling::begin(own, of.server) {
-            Ok(sampling) => {
+        own => match command::Sampler::begin(own, of.server) {
+            Ok(sampler) => {
                 ended(&mut stream).await;
-                sampling.end().await
+                sampler.end().await
             }
             Err(why) => Err(why),
         },

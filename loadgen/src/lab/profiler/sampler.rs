@@ -12,7 +12,7 @@ use py_spy::{Config, Frame, PythonSpy, StackTrace};
 use rustix::process::Pid;
 
 use super::SAMPLES_PER_S;
-use super::stopped::{Stopped, stop};
+use super::stopped::{StoppedThread, stop};
 use crate::lab::service::guard::descendants;
 use crate::measure::{Doing, Process, Stacks};
 
@@ -76,12 +76,12 @@ pub(super) fn sample(root: Pid, over: &AtomicBool) -> Result<Stacks, String> {
         drop(moment);
         rests_until = Instant::now() + began.elapsed() * REST;
     }
-    Ok(Stacks { processes: seen.into_values().collect(), unread: 0 })
+    Ok(Stacks { processes: seen.into_values().collect() })
 }
 
-/// What was seen of a process at a moment.
+/// A process at a moment.
 struct Look {
-    /// Threads, and what each of them did.
+    /// Threads with their states.
     threads: Vec<(StackTrace, Doing)>,
     /// Whether one of its threads held the interpreter's lock.
     gil_held: bool,
@@ -90,9 +90,9 @@ struct Look {
 /// A moment at which the threads that run stand still, those of all processes at once: a process that is stopped gives its
 /// CPU to another one, which would seem to run.
 struct Moment {
-    /// What each thread did, by ID: those that ran or, at a whole moment, all.
+    /// State of each thread, by ID: of those that ran or, at a whole moment, of all.
     did: BTreeMap<u64, Doing>,
-    _stopped: Vec<Stopped>,
+    _stopped: Vec<StoppedThread>,
 }
 
 impl Moment {

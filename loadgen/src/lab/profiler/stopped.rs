@@ -13,7 +13,7 @@ use nix::unistd::Pid;
 const LONGEST: Duration = Duration::from_millis(1);
 
 /// A thread that is stopped. Dropping it lets the thread go on.
-pub(super) struct Stopped {
+pub(super) struct StoppedThread {
     /// ID of the thread.
     pub thread: i32,
     /// Whether the thread ran; otherwise it waited for a CPU.
@@ -33,7 +33,7 @@ pub(super) struct Stopped {
 ///
 /// `child` is the process that this one has started, and waits for. Returns `None` if it took too long to ask: what ran
 /// when the first was looked at may wait when the last is asked, and nothing is known.
-pub(super) fn stop(threads: &[i32], child: i32) -> Option<Vec<Stopped>> {
+pub(super) fn stop(threads: &[i32], child: i32) -> Option<Vec<StoppedThread>> {
     let seized = |thread: &&i32| ptrace::seize(Pid::from_raw(**thread), Options::empty()).is_ok();
     let seized: Vec<i32> = threads.iter().filter(seized).copied().collect();
     let began = Instant::now();
@@ -53,9 +53,9 @@ pub(super) fn stop(threads: &[i32], child: i32) -> Option<Vec<Stopped>> {
             // An error is the stop by a signal of real time, which has no name.
             Ok(_) | Err(_) => None,
         };
-        Some(Stopped { thread, ran: times_on_cpu(thread) == before, signal, child })
+        Some(StoppedThread { thread, ran: times_on_cpu(thread) == before, signal, child })
     });
-    let stopped: Vec<Stopped> = stopped.collect();
+    let stopped: Vec<StoppedThread> = stopped.collect();
     in_time.then_some(stopped)
 }
 
@@ -88,7 +88,7 @@ fn has_ended(thread: i32) -> bool {
     matches!(state, None | Some('Z' | 'X'))
 }
 
-impl Drop for Stopped {
+impl Drop for StoppedThread {
     fn drop(&mut self) {
         let pid = Pid::from_raw(self.thread);
         let killed = ptrace::detach(pid, self.signal).is_err();

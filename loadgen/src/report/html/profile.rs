@@ -10,9 +10,9 @@ use crate::report::words::profile::{self, Profiles};
 /// Returns a table of functions, and links to the flame graphs; nothing without profiling rounds.
 pub(super) fn profiled(profiles: &Profiles<'_>, differences: &[ProfileDifference]) -> Markup {
     let rows = profile::rows(profiles, &profile::PAGE);
-    let made = profiles.iter().filter(|(_, profile)| profile.failure.is_none());
+    let made = profile::made(profiles);
     let mut graphs: Vec<(String, &str)> =
-        made.map(|(target, profile)| ((*target).to_owned(), profile.file.as_str())).collect();
+        made.map(|(target, profile)| (target.to_owned(), profile.file.as_str())).collect();
     graphs.extend(differences.iter().map(|of| {
         let [one, other] = &of.targets;
         (format!("{other} beside {one}"), of.file.as_str())

@@ -4,7 +4,7 @@ use super::interval::{LEGEND, aligned_plus_minus};
 use super::ranked::ranked;
 use crate::measure::is_behind_target;
 use crate::record::{RunRecord, TargetRecord};
-use crate::text::{count, lay_out, megabytes, precise, rate, wrap};
+use crate::text::{count, lay_out, megabytes, rate, tenths, wrap};
 
 const HEADER: [&str; 5] = ["", "CPU-µs/request", "requests/CPU-s", "memory", "at most"];
 
@@ -48,5 +48,5 @@ fn row(target: &TargetRecord, service: &str, label: String) -> Option<Vec<String
 
 /// Formats a time in µs: with up to one decimal below 100 µs, and without decimals from 100 µs on.
 pub(super) fn micros(us: f64) -> String {
-    if us >= 100.0 { count(us.round() as u64) } else { precise((us * 10.0).round() / 10.0) }
+    if us >= 100.0 { count(us.round() as u64) } else { tenths(us) }
 }

@@ -2,6 +2,7 @@
 
 use super::profile::{Profiles, label, made};
 use crate::record::{OccupancyRecord, PoolRecord, ProfileRecord, WaitRecord};
+use crate::text::tenths;
 
 /// Most packages that a sentence names.
 const MOST_PACKAGES: usize = 4;
@@ -30,7 +31,7 @@ fn parts(profile: &ProfileRecord) -> Vec<String> {
 
 /// Says how many processes work, and how much of the time; `None` if that is not known.
 fn works(of: &OccupancyRecord) -> Option<String> {
-    let processes = match tenth(of.processes).as_str() {
+    let processes = match tenths(of.processes).as_str() {
         "0" => return None,
         "1" => "one process works".to_owned(),
         several => format!("{several} processes work"),
@@ -43,7 +44,7 @@ fn works(of: &OccupancyRecord) -> Option<String> {
     let each = if of.processes > 1.05 { " of each" } else { "" };
     let mut said = format!("{processes}, and the GIL{each} is held {held:.0} % of the time");
     let waiting = [(of.threads_for_gil, "it"), (of.threads_for_cpu, "a CPU")];
-    let waiting = waiting.map(|(threads, what)| (tenth(threads), what));
+    let waiting = waiting.map(|(threads, what)| (tenths(threads), what));
     let waiting = waiting.iter().filter(|(threads, _)| threads != "0");
     let waiting: Vec<String> =
         waiting.map(|(threads, what)| format!("{} for {what}", wait(threads))).collect();
@@ -60,7 +61,7 @@ fn wait(threads: &str) -> String {
 /// Says in which function most threads wait; `None` if hardly any do, or if the profiler does not know where.
 fn waits(of: &OccupancyRecord) -> Option<String> {
     let most = of.waits.first().filter(|most| !most.file.is_empty() && most.threads >= 0.1)?;
-    Some(format!("{} in {}", wait(&tenth(most.threads)), place(most)))
+    Some(format!("{} in {}", wait(&tenths(most.threads)), place(most)))
 }
 
 /// Says what the threads of a pool do.
@@ -68,13 +69,17 @@ fn pool(of: &PoolRecord) -> String {
     let PoolRecord { file, threads, idle, running, waits_most_in } = of;
     let busy = threads - idle;
     let have_work = match *idle <= NONE_IDLE * threads {
-        true => format!("all {} threads of the pool ({file}) have work", tenth(*threads)),
+        true => format!("all {} threads of the pool ({file}) have work", tenths(*threads)),
         false => {
-            format!("{} of {} threads of the pool ({file}) have work", tenth(busy), tenth(*threads))
+            format!(
+                "{} of {} threads of the pool ({file}) have work",
+                tenths(busy),
+                tenths(*threads)
+            )
         }
     };
-    match (tenth(busy - running).as_str(), waits_most_in) {
-        ("0" | "-0", _) | (_, None) => have_work,
+    match (tenths(busy - running).as_str(), waits_most_in) {
+        ("0", _) | (_, None) => have_work,
         (waits, Some(most)) => {
             format!("{have_work}, of which {waits} wait, most in {}", place(most))
         }
@@ -93,11 +98,6 @@ fn packages(profile: &ProfileRecord) -> Option<String> {
         .map(|of| format!("{:.0} % in {}", share(of.own.us_per_request), of.package))
         .collect();
     (!named.is_empty()).then(|| format!("its CPU time goes {}", named.join(", ")))
-}
-
-/// Formats a number with up to one decimal.
-fn tenth(number: f64) -> String {
-    ((number * 10.0).round() / 10.0).to_string()
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use crate::record::{
     CapacityRecord, CostRecord, FunctionDifference, FunctionRecord, ProfileDifference,
     ProfileRecord, RunRecord,
 };
-use crate::text::{counted, precise};
+use crate::text::{counted, tenths};
 
 /// Profiles with the names of their targets, best target first.
 pub(crate) type Profiles<'a> = Vec<(&'a str, &'a ProfileRecord)>;
@@ -25,7 +25,7 @@ pub(crate) fn of_search(record: &CapacityRecord) -> Profiles<'_> {
 }
 
 /// Returns the profiles that were made.
-pub(super) fn made<'a>(
+pub(crate) fn made<'a>(
     profiles: &Profiles<'a>,
 ) -> impl Iterator<Item = (&'a str, &'a ProfileRecord)> {
     profiles.iter().copied().filter(|(_, profile)| profile.failure.is_none())
@@ -120,9 +120,9 @@ fn difference(of: &ProfileDifference, rounds: u32) -> String {
     };
     let whole = format!(
         "a request takes {} µs ({} to {}) {more} CPU time of {other} than of {one}",
-        tenth(of.us_per_request.abs()),
-        tenth(low),
-        tenth(high)
+        tenths(of.us_per_request.abs()),
+        tenths(low),
+        tenths(high)
     );
     let shown: Vec<&FunctionDifference> = of.functions.iter().filter(|it| it.shown).collect();
     let named = shown.iter().take(MOST_NAMED).map(|it| {
@@ -146,14 +146,9 @@ fn difference(of: &ProfileDifference, rounds: u32) -> String {
     }
 }
 
-/// Formats a time in µs with up to one decimal.
-fn tenth(us: f64) -> String {
-    precise((us * 10.0).round() / 10.0)
-}
-
 fn signed(us: f64) -> String {
     let sign = if us < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", tenth(us.abs()))
+    format!("{sign}{}", tenths(us.abs()))
 }
 
 /// Returns a sentence for each target that could not be profiled.

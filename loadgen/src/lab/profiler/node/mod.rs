@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
 use self::profile::Answered;
-use crate::measure::Stacks;
+use crate::measure::{Process, Stacks};
 
 /// Script that each thread of Node.js loads.
 const HOOK: &str = include_str!("hook.cjs");
@@ -82,9 +82,11 @@ impl Node {
     /// # Errors
     /// If there are some, and none of them answers: says why, as a phrase.
     pub(super) async fn end(begun: Vec<BufReader<UnixStream>>) -> Result<Stacks, String> {
-        let is_none = begun.is_empty();
+        if begun.is_empty() {
+            return Ok(Stacks::default());
+        }
         let answers = begun.into_iter().map(|thread| tokio::spawn(answer(thread)));
-        let (mut all, mut why) = (Stacks::default(), None);
+        let (mut all, mut unread, mut why) = (Stacks::default(), Stacks::default(), None);
         // All are asked before the first answer is waited for.
         for answer in answers.collect::<Vec<_>>() {
             let answered = tokio::time::timeout(LIMIT, answer).await;
@@ -95,16 +97,16 @@ impl Node {
                     Err(error) => drop(why.replace(error)),
                 },
                 // It has ended, or does not come to it.
-                Ok(Err(_)) | Err(_) => all.unread += 1,
+                Ok(Err(_)) | Err(_) => {
+                    unread.merge(Process { missed: 1, ..Process::default() }.into())
+                }
             }
         }
-        match why {
-            Some(why) if all.processes.is_empty() => Err(why),
-            None if all.processes.is_empty() && !is_none => {
-                Err("no thread of Node.js answered in time".to_owned())
-            }
-            _ => Ok(all),
+        if all.processes.is_empty() {
+            return Err(why.unwrap_or_else(|| "no thread of Node.js answered in time".to_owned()));
         }
+        all.merge(unread);
+        Ok(all)
     }
 }
 

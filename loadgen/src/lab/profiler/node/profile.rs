@@ -6,10 +6,10 @@ use serde::Deserialize;
 
 use crate::measure::{Doing, Process, Stacks};
 
-/// What V8 calls the samples at which its thread had nothing to do.
+/// Name that V8 gives to the samples of a thread that has nothing to do.
 const IDLE: &str = "(idle)";
 
-/// What V8 calls the outermost function of all stacks.
+/// Name that V8 gives to the outermost function of all stacks.
 const ROOT: &str = "(root)";
 
 /// Answer of a thread of Node.js.
