@@ -30,7 +30,7 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 
 .PHONY: help setup run build docs reference screenshot lint fmt clean images-offline images-base
 .PHONY: test test-build test-rust test-unit test-library test-program test-measured
-.PHONY: test-python test-targets test-tools test-network test-podman test-report test-wheel
+.PHONY: test-python test-targets test-tools test-gate test-network test-podman test-report test-wheel
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: lint-workflows wheel archive musl man sbom image checksums test-release release-check release-notes
 .PHONY: publish-check publish-image publish-pypi publish-crates
@@ -93,13 +93,17 @@ test-measured: $(PYTHON) ## Test what needs the machine for itself: deadlines, c
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test measured -- --test-threads 8
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test program -- --test-threads 3 $(ALONE)
 
-test-python: test-targets test-tools ## Run the tests in Python
+test-python: test-targets test-tools test-gate ## Run the tests in Python
 
 test-targets: build $(PYTHON) ## Test each target against the contract
 	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest targets/tests
 
 test-tools: build $(PYTHON) ## Test the action, the benchmarks, the Python package, the release and the schemas
-	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest
+	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest --ignore action/test_gate.py
+
+# Other work would disturb what it measures.
+test-gate: build $(PYTHON) ## Test the gate of the action with real runs
+	LOADGEN_BUILT="$(BUILT)/loadgen" $(PYTHON) -m pytest action/test_gate.py
 
 lint: $(PYTHON) lint-workflows ## Check formatting, lints and types
 	$(CARGO) fmt --check

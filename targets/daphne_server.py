@@ -58,10 +58,16 @@ def serve(application: str, descriptor: int) -> None:
 
 
 def supervise(application: str, descriptor: int, workers: int) -> int:
-    """Run worker processes until SIGTERM, or until one of them ends. Return the exit code of the first that ended."""
+    """Run worker processes until SIGTERM, or until one of them ends. Return the exit code of the first that ended.
+
+    A process that SIGTERM ends before it handles the signal has ended as it should.
+    """
     processes: list[subprocess.Popen[bytes]] = []
+    told = False
 
     def end(*_: object) -> None:
+        nonlocal told
+        told = True
         for process in processes:
             process.terminate()
 
@@ -70,10 +76,13 @@ def supervise(application: str, descriptor: int, workers: int) -> int:
     words = [sys.executable, "-m", "targets.daphne_server", application, f"--descriptor={descriptor}"]
     processes += [subprocess.Popen(words, pass_fds=[descriptor]) for _ in range(workers)]
     _, status = os.wait()
+    code = os.waitstatus_to_exitcode(status)
+    if told and code == -signal.SIGTERM:
+        code = 0
     end()
     for process in processes:
         process.wait()
-    return os.waitstatus_to_exitcode(status)
+    return code
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::compose::Compose;
 use super::container::{self, Packages};
@@ -18,10 +18,9 @@ use crate::scenario::Backend;
 /// Time that a container has to end after a request to end, in seconds.
 const STOP_S: &str = "2";
 
-/// Maximum times that podman may take on a busy machine: `END` to end a container, and `DOWN` to
-/// take down a whole project.
-const END: Duration = Duration::from_secs(20);
-const DOWN: Duration = Duration::from_secs(40);
+/// Maximum time that podman may take on a busy machine to create and end a container, or to take down a
+/// whole project.
+const END: Duration = Duration::from_secs(60);
 
 /// Shell script that removes all containers, networks and volumes with a project's label.
 /// `podman-compose down` would ask for each service of the file in turn, and would leave volumes
@@ -82,8 +81,11 @@ impl Project {
     ) -> ServiceSpec {
         let container = self.container_name(service);
         // Runs podman-compose, then replaces the shell by `podman start`, whose output and exit
-        // code are those of the service.
-        let script = format!("\"$@\" && exec podman start --attach {container}");
+        // code are those of the service. A shell that is asked to end waits for podman-compose, which
+        // would otherwise create the container after the guard had removed it.
+        let script = format!(
+            "trap told=1 TERM; \"$@\" && [ -z \"$told\" ] && exec podman start --attach {container}"
+        );
         let create = ["up", "--no-start", "--no-deps", "--no-build", "--no-recreate", service];
         let argv = ["sh", "-c", &script, "podman-compose"].map(OsString::from).into_iter();
         let files = [Some(self.file.as_path()), more];
@@ -104,7 +106,7 @@ impl Project {
         let argv = ["sleep", "infinity"].map(OsString::from).to_vec();
         let mut spec = self.service_spec("containers", argv, logs.join("podman.log"));
         spec.options.end_by = ["sh", "-c", TAKE_DOWN, &self.name].map(OsString::from).to_vec();
-        spec.options.grace = DOWN;
+        spec.options.grace = END;
         spec
     }
 
@@ -134,6 +136,15 @@ impl Project {
     /// Finds the container of a service that has been started.
     pub async fn container(&self, service: &str) -> Result<Container, LabError> {
         container::find(&self.podman, &self.container_name(service)).await
+    }
+
+    /// Returns how long a service's container has run, in whole seconds; `None` if it has not started.
+    pub(in crate::lab) async fn has_run(&self, service: &str) -> Option<Duration> {
+        let words =
+            ["inspect", "--format", "{{.State.StartedAt.Unix}}", &self.container_name(service)];
+        // A container that has not started has the date of the year 1, which is negative.
+        let started: u64 = info::podman(&self.podman, &words).await.ok()?.parse().ok()?;
+        (UNIX_EPOCH + Duration::from_secs(started)).elapsed().ok()
     }
 
     /// Returns the address, as host and port, at which other containers reach a target that has been

@@ -123,8 +123,8 @@ mod tests {
 
     #[tokio::test]
     async fn stacks_are_printed_after_the_signal() {
-        let script =
-            "trap : INT; touch \"$0\"; sleep 60; echo \"main;process {pid} 3\"; echo 'main 2'";
+        let script = "trap done=1 INT; touch \"$0\"; until [ \"$done\" ]; do sleep 0.01; done
+            echo \"main;process {pid} 3\"; echo 'main 2'";
         let stacks = sampled(script).await.unwrap();
         let process = format!("main;process {}", std::process::id());
         assert_eq!(stacks.ran()[&*process], 3);

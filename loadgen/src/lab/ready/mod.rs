@@ -21,6 +21,9 @@ const PROBE_EVERY: Duration = Duration::from_millis(25);
 /// service's port. nginx tries for two and a half seconds.
 const ENDS_WITHIN: Duration = Duration::from_secs(3);
 
+/// Maximum time that podman may take on a busy machine to create and start a container.
+const CONTAINER: Duration = Duration::from_secs(120);
+
 /// A service that has been started on a port, but may not be ready yet.
 #[derive(Debug)]
 pub struct Starting<S, P> {
@@ -39,7 +42,8 @@ pub struct Starting<S, P> {
 
 impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
     /// Starts a service on `port`, or on a free port if `port` is `None`. `spec` returns the
-    /// service's specification for a port, and `limit` is the time until the service must be ready.
+    /// service's specification for a port, and `limit` is the time until the service must be ready,
+    /// which begins with the container's process if the service runs in one.
     pub fn on(port: Option<u16>, spec: S, probe: P, limit: Duration) -> Result<Self, LabError> {
         let (fixed, port) = match port {
             Some(port) if is_free(port) => (true, port),
@@ -87,7 +91,8 @@ impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
     }
 
     async fn wait(&mut self) -> Result<(), LabError> {
-        let deadline = Instant::now() + self.limit;
+        let begun = Instant::now();
+        let mut deadline = begun + self.limit;
         loop {
             let answer = tokio::select! {
                 answer = self.probe.ask(self.port) => answer,
@@ -108,14 +113,28 @@ impl<S: Fn(u16) -> ServiceSpec, P: Probe> Starting<S, P> {
                 Ok(()) if self.is_up().await? => return Ok(()),
                 Ok(()) => tokio::time::sleep(PROBE_EVERY).await,
                 Err(what) if Instant::now() >= deadline => {
-                    let limit = humantime::format_duration(self.limit);
-                    return Err(self
-                        .service
-                        .fault(format!("was not ready within {limit}: it {what}")));
+                    let Some(left) = self.left_in_container(begun).await else {
+                        let waited = Duration::from_secs(begun.elapsed().as_secs()).max(self.limit);
+                        let waited = humantime::format_duration(waited);
+                        return Err(self
+                            .service
+                            .fault(format!("was not ready within {waited}: it {what}")));
+                    };
+                    deadline = Instant::now() + left;
                 }
                 Err(_) => tokio::time::sleep(PROBE_EVERY).await,
             }
         }
+    }
+
+    /// Time that a service in a container still has after its limit: it has the limit from the start of
+    /// its container. `None` if no time is left, and for a process.
+    async fn left_in_container(&self, begun: Instant) -> Option<Duration> {
+        let left = match self.project.as_ref()?.has_run(self.service.name()).await {
+            Some(ran) => self.limit.checked_sub(ran)?,
+            None => self.limit.min(CONTAINER.checked_sub(begun.elapsed())?),
+        };
+        (!left.is_zero()).then_some(left)
     }
 
     /// Returns whether the service itself answered a probe, rather than another process on the same

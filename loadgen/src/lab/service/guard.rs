@@ -34,6 +34,9 @@ const LOOK_AT_LOG: Duration = Duration::from_millis(500);
 /// until the service installs its own handler.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
+/// Maximum time of the command that ends a service, when it runs once more after the service.
+const COMMAND_AGAIN: Duration = Duration::from_secs(8);
+
 /// Options of a guard, a process that runs one service and ends the service when loadgen ends.
 #[derive(Debug, Clone)]
 pub struct GuardOptions {
@@ -176,13 +179,9 @@ impl Tree {
     /// the processes that outlive the first process. Kills processes that exceed the grace period.
     async fn end(&mut self, options: &GuardOptions, children: &mut Signals) -> io::Result<()> {
         let deadline = Instant::now() + options.grace;
-        if !options.end_by.is_empty() {
-            self.ending = Some(start(&options.end_by, options)?);
-            while self.reap()? && self.ending.is_some() && Instant::now() < deadline {
-                look_again(children).await;
-            }
-        }
-        if self.ended.is_none() {
+        self.end_by_command(options, deadline, children).await?;
+        let outlives_command = self.ended.is_none();
+        if outlives_command {
             let ask = if options.quit { Signal::QUIT } else { Signal::TERM };
             let _ = kill_process(self.main, ask);
         }
@@ -190,7 +189,8 @@ impl Tree {
         let mut ask_again = Instant::now() + ASK_AGAIN;
         while self.reap()? {
             if Instant::now() >= deadline {
-                return self.kill(children).await;
+                self.kill(children).await?;
+                break;
             }
             if options.quit && self.ended.is_none() && Instant::now() >= ask_again {
                 let _ = kill_process(self.main, Signal::QUIT);
@@ -202,10 +202,34 @@ impl Tree {
             }
             look_again(children).await;
         }
+        if outlives_command {
+            // The service may have made what the command ends after the command had run.
+            self.end_by_command(options, Instant::now() + COMMAND_AGAIN, children).await?;
+            self.kill(children).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs the command `end_by`, if any, and waits for its end, until `deadline`.
+    async fn end_by_command(
+        &mut self,
+        options: &GuardOptions,
+        deadline: Instant,
+        children: &mut Signals,
+    ) -> io::Result<()> {
+        if !options.end_by.is_empty() {
+            self.ending = Some(start(&options.end_by, options)?);
+            while self.reap()? && self.ending.is_some() && Instant::now() < deadline {
+                look_again(children).await;
+            }
+        }
         Ok(())
     }
 
     async fn kill(&mut self, children: &mut Signals) -> io::Result<()> {
+        if !self.reap()? {
+            return Ok(());
+        }
         // A full disk under the log must not stop a guard: `eprintln` would panic.
         let _ =
             writeln!(io::stderr(), "loadgen guard: killed the processes that did not end in time");

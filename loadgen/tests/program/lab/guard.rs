@@ -153,6 +153,28 @@ fn a_service_ended_by_a_command_keeps_its_children() {
     ended("setsid sleep 1000 >&2 & echo $!; sleep 0.3; exit 7", 7);
 }
 
+/// As with podman, which creates a container while loadgen ends.
+#[test]
+fn what_a_service_makes_after_its_request_to_end_is_ended_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let (container, was_made) = (folder.path().join("container"), folder.path().join("was made"));
+    let script = format!(
+        "trap told=1 TERM; echo; sleep 0.5; touch '{}' '{}'; [ \"$told\" ] || exec sleep 1000",
+        container.display(),
+        was_made.display()
+    );
+    let end_by = [
+        "--end-by=rm".to_owned(),
+        "--end-by=-f".to_owned(),
+        format!("--end-by={}", container.display()),
+    ];
+    let mut tree = guarded(&end_by.each_ref().map(String::as_str), &script, 0);
+    tree.output.read_line(&mut String::new()).unwrap();
+    drop(tree.guard.stdin.take());
+    assert_eq!(tree.guard.wait().unwrap().code(), Some(0));
+    assert!(was_made.exists() && !container.exists());
+}
+
 #[test]
 fn a_service_runs_on_its_cpus() {
     let cpu = loadgen::lab::cpus::available()[0];
