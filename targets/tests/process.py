@@ -13,6 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 STARTS_WITHIN_S = 20
+# Servers that wait for connections wait for longer, some for half a minute. A machine may be busy with other tests.
+STOPS_WITHIN_S = 10
+_IS_QUIET_AFTER_S = 0.5
+_LEAST_TICKS = 2  # of CPU time, of 10 ms: a process that looks around now and then uses fewer.
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,31 @@ class Started:
     process: subprocess.Popen[bytes]
     host: str
     port: int
+
+    def settle(self) -> None:
+        """Wait until no process of the target is at work any more, or for the time of a start.
+
+        Sanic never ends if SIGTERM arrives before its manager has seen that its workers are ready.
+        """
+        deadline = time.monotonic() + STARTS_WITHIN_S
+        ticks = -1
+        while time.monotonic() < deadline:
+            before, (is_at_work, ticks) = ticks, self._used()
+            if not is_at_work and 0 <= ticks - before < _LEAST_TICKS:
+                return
+            time.sleep(_IS_QUIET_AFTER_S)
+
+    def _used(self) -> tuple[bool, int]:
+        """Return whether a process runs or waits for a CPU, and the CPU time of all processes."""
+        states, ticks = set(), 0
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            with suppress(OSError):
+                # "pid (name) state parent group session …": the name may contain anything.
+                fields = stat.read_text().rsplit(") ", 1)[1].split()
+                if int(fields[3]) == self.process.pid:
+                    states.add(fields[0])
+                    ticks += int(fields[11]) + int(fields[12])
+        return "R" in states, ticks
 
 
 @contextmanager

@@ -2,15 +2,13 @@
 
 import os
 import signal
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import httpx
 import pytest
 
-from targets.tests.process import STARTS_WITHIN_S, Started, started
-from targets.tests.test_servers import SETTLES_WITHIN_S, STOPS_WITHIN_S
+from targets.tests.process import STARTS_WITHIN_S, STOPS_WITHIN_S, Started, started
 
 WORKERS = 3
 
@@ -20,7 +18,7 @@ def server() -> Iterator[Started]:
     with started("fastapi-daphne", WORKERS) as server:
         # The program listens before its worker processes do, and each of them imports the application first.
         assert httpx.get(f"http://{server.host}:{server.port}/", timeout=STARTS_WITHIN_S).status_code == 200
-        time.sleep(SETTLES_WITHIN_S)
+        server.settle()
         yield server
 
 

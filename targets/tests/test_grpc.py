@@ -16,8 +16,8 @@ from grpc_health.v1 import health_pb2, health_pb2_grpc
 
 from targets.manifest import MANIFEST
 from targets.tests.conftest import Lab
-from targets.tests.process import ROOT, STARTS_WITHIN_S, started
-from targets.tests.test_servers import MANY_USERS, NOBODY_LISTENS, STOPS_WITHIN_S, paused
+from targets.tests.process import ROOT, STARTS_WITHIN_S, STOPS_WITHIN_S, started
+from targets.tests.test_servers import MANY_USERS, NOBODY_LISTENS, paused
 
 NAME = "grpc"
 SERVICE = "loadgen.Greeter"

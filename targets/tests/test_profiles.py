@@ -24,7 +24,7 @@ from jsonschema import Draft202012Validator
 from targets.manifest import MANIFEST, missing
 from targets.profiles_sync_stores import Turns
 from targets.tests.conftest import LOADGEN, Lab, available
-from targets.tests.process import ROOT, Started, started
+from targets.tests.process import ROOT, STOPS_WITHIN_S, Started, started
 from targets.tests.profile_stores import (
     TOKEN,
     VARIABLES,
@@ -44,7 +44,6 @@ WITH_EACH_STORE = [*product(SERVICES, ["PostgreSQL", "Redis"])]
 if HAS_COUCHBASE := find_spec("couchbase") is not None:
     WITH_EACH_STORE += product(IN_PYTHON, ["Couchbase"])
 
-STOPS_WITHIN_S = 3
 REFUSES_WITHIN_S = 30
 STORE_STARTS_AFTER_S = 2
 AUTHORIZED = {"Authorization": f"Bearer {TOKEN}"}

@@ -3,7 +3,6 @@
 import os
 import signal
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from http.client import HTTPConnection, HTTPResponse
@@ -16,13 +15,9 @@ import pytest
 from targets.manifest import MANIFEST, PROGRAMS
 from targets.tests.conftest import Lab
 from targets.tests.contract import check
-from targets.tests.process import STARTS_WITHIN_S, Started, started
+from targets.tests.process import STARTS_WITHIN_S, STOPS_WITHIN_S, Started, started
 
 NOBODY_LISTENS = {"REDIS_URL": "redis://127.0.0.1:1/0", "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
-STOPS_WITHIN_S = 3
-# Sanic never ends if SIGTERM arrives before its manager, which checks ten times a second, has seen that its workers
-# are ready.
-SETTLES_WITHIN_S = 0.5
 # More than the 1,000 or 1,024 connections that some servers serve at a time by default.
 MANY_USERS = 1_100
 GREETING = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"
@@ -108,7 +103,7 @@ def test_needs_no_unconfigured_backend(alone: str) -> None:
 def test_stops_at_once_with_an_open_connection(alone: str) -> None:
     with started(alone) as server, closing(HTTPConnection(server.host, server.port)) as connection:
         assert ask(connection, "GET").status == 200
-        time.sleep(SETTLES_WITHIN_S)
+        server.settle()
         server.process.terminate()
         server.process.wait(STOPS_WITHIN_S)
 

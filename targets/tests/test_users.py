@@ -15,8 +15,8 @@ import pytest
 from targets.manifest import MANIFEST
 from targets.settings import HEALTH_TIMEOUT_S
 from targets.tests.conftest import Lab
-from targets.tests.process import Started, started
-from targets.tests.test_servers import NOBODY_LISTENS, STOPS_WITHIN_S, keeps_connections
+from targets.tests.process import STOPS_WITHIN_S, Started, started
+from targets.tests.test_servers import NOBODY_LISTENS, keeps_connections
 
 NAME = "falcon"
 USERS = {"users": [{"id": number, "username": f"user{number}"} for number in range(1, 21)]}
@@ -90,7 +90,7 @@ def test_keeps_connections_unless_the_manifest_says_otherwise(lab: Lab) -> None:
 
 def test_stops_at_once_with_an_open_connection() -> None:
     with started(NAME) as server, socket.create_connection((server.host, server.port)):
-        time.sleep(0.5)  # The worker waits for a request of the connection.
+        server.settle()  # The worker waits for a request of the connection.
         server.process.terminate()
         server.process.wait(STOPS_WITHIN_S)
 

@@ -1,6 +1,5 @@
 """Tests the WebSockets of targets, which send each message back."""
 
-import time
 from collections.abc import Iterator
 
 import httpx
@@ -10,8 +9,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from targets.manifest import MANIFEST
 from targets.tests.conftest import CONTRACT, Lab
-from targets.tests.process import started
-from targets.tests.test_servers import SETTLES_WITHIN_S, STOPS_WITHIN_S
+from targets.tests.process import STOPS_WITHIN_S, started
 
 MOST_BYTES = 2**20
 SOCKETS = [name for name in CONTRACT if MANIFEST[name]["framework"] in {"Sanic", "FastAPI", "Django"}]
@@ -77,6 +75,6 @@ def test_stops_at_once_with_an_open_socket(name: str) -> None:
     with started(name) as server, connect(f"ws://{server.host}:{server.port}/ws") as socket:
         socket.send("a")
         assert socket.recv(10) == "a"
-        time.sleep(SETTLES_WITHIN_S)
+        server.settle()
         server.process.terminate()
         server.process.wait(STOPS_WITHIN_S)
