@@ -217,10 +217,13 @@ publish-pypi: | $(UV)
 publish-crates:
 	$(CARGO) publish --workspace --locked
 
-screenshot: build $(PYTHON) ## Make the picture of a report for the README, with Chromium
+screenshot: build $(PYTHON) ## Make the pictures of a report and of a live page for the docs, with Chromium
 	@set -e; run=$$(mktemp -d); trap 'rm -rf "$$run"' EXIT; \
 	"$(BUILT)/loadgen" --scenario redis3 --workers 4 --duration 10s --out "$$run/shown"; \
-	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py "$$run/shown/report.html" docs/report.png
+	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py "$$run/shown/report.html" docs/report.png; \
+	"$(BUILT)/loadgen" --scenario redis3 --target sanic,fastapi --rounds 2 --duration 10s --web=8089 --out "$$run/live" & \
+	live=$$!; trap 'kill $$live; wait; rm -rf "$$run"' EXIT; \
+	CHROMIUM=$(CHROMIUM) $(BROWSER) python loadgen/tests/browser/screenshot.py http://127.0.0.1:8089/ docs/live.png
 
 images-offline: build ## Make the images of compose/ without a registry (Debian, as root)
 	compose/offline/make-images "$(BUILT)/loadgen"

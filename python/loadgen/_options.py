@@ -62,6 +62,12 @@ class MeasuringOptions(TypedDict, total=False):
     anyway: bool
     """Measure even while another loadgen measures on this machine, instead of waiting for its end. The results of
     both then have the verdict `measured_together`."""
+    web: Value | bool
+    """Serve a page that shows in browsers what happens, and becomes the report at the end. ADDRESS is HOST:PORT,
+    HOST, or PORT of this host only; 127.0.0.1 with a free port without ADDRESS. Whoever reaches the address may
+    see the page."""
+    web_control: bool
+    """Also print a URL of the page with which viewers may change the load, and end the command."""
     out: Value
     """Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME]."""
 

@@ -37,7 +37,7 @@ pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
 pub use resources::{
     BALANCER, ContainerRecord, IDLE_TARGETS, LinkRecord, MachineRecord, PARTNER, PROBE,
-    ResourceRecord, ResourceSamples, is_behind_target,
+    PresentUsage, ResourceRecord, ResourceSamples, is_behind_target,
 };
 pub use rows::{RowsUsed, Used};
 pub use seconds::{SecondRecord, StepSeconds, Told};

@@ -25,6 +25,15 @@ pub fn is_behind_target(service: &str) -> bool {
     !["target", "generator", PARTNER, PROBE, IDLE_TARGETS].contains(&service)
 }
 
+/// Resources that a service, with all its descendant processes, uses now.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct PresentUsage {
+    /// CPU time since the previous sample, in % of one core.
+    pub cpu_percent: f64,
+    /// Resident memory, or the memory of the container's control group, in bytes.
+    pub memory_bytes: u64,
+}
+
 /// Resources that a service, with all its descendant processes, used during the measurement.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ResourceRecord {

@@ -18,6 +18,7 @@ mod saved;
 mod schema;
 mod tls;
 mod values;
+mod web;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -40,6 +41,7 @@ pub use self::saved::{CompareArgs, ReportArgs};
 pub use self::schema::{DocumentName, SchemaArgs};
 pub use self::tls::TlsArgs;
 use self::values::percent;
+pub use self::web::WebArgs;
 use crate::report::Format;
 use crate::scenario::experiment::MOST_REPLICAS;
 use crate::scenario::parse_duration;
@@ -299,6 +301,9 @@ pub struct MeasuringArgs {
     /// Report progress in plain lines, also on a terminal, instead of in the live view.
     #[arg(long)]
     pub no_progress: bool,
+    /// Live page.
+    #[command(flatten)]
+    pub web: WebArgs,
     /// Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -323,7 +328,7 @@ pub struct ExperimentArgs {
     pub quick: bool,
     /// Print what would be measured, what would be left out and why, about how long that takes, and what would be
     /// installed first. Starts, installs and sends nothing. The exit code is 4 if nothing could be measured.
-    #[arg(long, conflicts_with_all = ["workers", "seed", "no_calibrate", "anyway", "no_progress", "out", "format", "json"])]
+    #[arg(long, conflicts_with_all = ["workers", "seed", "no_calibrate", "anyway", "no_progress", "web", "web_control", "out", "format", "json"])]
     pub check: bool,
     /// Number of rounds over each arm, from 1 to 1000 [default: from the experiment].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

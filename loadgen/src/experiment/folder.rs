@@ -14,6 +14,9 @@ pub const RUNS: &str = "runs";
 /// File names of the records that are saved.
 pub const RECORDS: [&str; 3] = [RunRecord::FILE, CapacityRecord::FILE, ExperimentRecord::FILE];
 
+/// File name of the HTML report.
+const PAGE: &str = "report.html";
+
 /// Folder in which the results of a run or a search are saved.
 #[derive(Debug)]
 pub struct RunFolder {
@@ -67,7 +70,12 @@ impl RunFolder {
 
     /// Saves the HTML report of the run or search in this folder.
     pub fn save_page(&self, html: &str) -> Result<(), Failure> {
-        self.save_as("report.html", html).map_err(|e| self.failure("save the report in", &e))
+        self.save_as(PAGE, html).map_err(|e| self.failure("save the report in", &e))
+    }
+
+    /// Returns the path of the HTML report in this folder.
+    pub fn page(&self) -> PathBuf {
+        self.path.join(PAGE)
     }
 
     /// Saves `text` as the file `name`. Writes a temporary file first and then renames the file, so

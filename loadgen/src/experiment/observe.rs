@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::measured::{Measured, MeasuredRound};
 use crate::engine::{LostWorker, Plan};
 use crate::experiment::search::searched::Searched;
-use crate::lab::{CpuTeller, Lab};
+use crate::lab::{Lab, UsageTeller};
 use crate::measure::{GrowingSeries, Snapshot, Stacks};
 use crate::record::{RunRecord, StoppedEarly};
 
@@ -90,9 +90,9 @@ pub trait Observe {
     /// experiment ends, and the round in progress is cut short.
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly>;
 
-    /// Returns a callback that receives the services' present
-    /// CPU use; `None` if the observer does not show CPU use.
-    fn cpu_teller(&self) -> Option<CpuTeller> {
+    /// Returns a callback that receives what the services use now;
+    /// `None` if the observer does not show it.
+    fn usage_teller(&self) -> Option<UsageTeller> {
         None
     }
 }
@@ -133,10 +133,9 @@ impl<'a> Observers<'a> {
         self.stopped.as_ref()
     }
 
-    /// Returns a callback that receives the services'
-    /// present CPU use; `None` if no observer shows CPU use.
+    /// Returns a callback that receives what the services use now; `None` if no observer shows it.
     #[must_use]
-    pub fn cpu_teller(&self) -> Option<CpuTeller> {
-        self.all.iter().find_map(|observer| observer.cpu_teller())
+    pub fn usage_teller(&self) -> Option<UsageTeller> {
+        self.all.iter().find_map(|observer| observer.usage_teller())
     }
 }

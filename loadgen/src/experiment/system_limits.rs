@@ -28,7 +28,7 @@ pub enum LimitError {
     /// Too few open files: each connection is an open file.
     #[error(
         "{users} users in one process need as many open files, but the limit is {limit}, \
-         of which loadgen reserves {RESERVED_FILES}"
+         of which loadgen reserves {reserved}"
     )]
     #[diagnostic(
         code(too_few_open_files),
@@ -39,6 +39,8 @@ pub enum LimitError {
         users: u32,
         /// Maximum number of open files of a process.
         limit: u64,
+        /// Number of files that loadgen needs for something else.
+        reserved: u64,
     },
 }
 
@@ -49,6 +51,8 @@ pub struct Processes {
     of_load: Option<u32>,
     /// Number of users of the probe, which has a process of its own; 0 without a probe.
     of_probe: u32,
+    /// Number of open files that a process needs besides the users' connections.
+    reserved: u64,
 }
 
 impl Processes {
@@ -58,7 +62,16 @@ impl Processes {
         Self {
             of_load: job.remote.is_none().then(|| job.workers.unwrap_or(1)),
             of_probe: job.probe.map_or(0, |rate| probe_users(&job.scenario, rate)),
+            reserved: RESERVED_FILES,
         }
+    }
+
+    /// Returns the same processes, of which this one needs `files` more open files.
+    #[must_use]
+    pub fn reserving(self, files: u64) -> Self {
+        // Workers are processes of their own.
+        let more = if self.of_load == Some(1) { files } else { 0 };
+        Self { reserved: self.reserved + more, ..self }
     }
 
     /// Checks that the limits on files and ports allow this number of users of the load.
@@ -80,9 +93,10 @@ impl Processes {
             return Err(LimitError::Ports { users: all, ports });
         }
         let users = users.div_ceil(processes).max(self.of_probe);
-        match u64::from(users) + RESERVED_FILES <= files {
+        let reserved = self.reserved;
+        match u64::from(users) + reserved <= files {
             true => Ok(()),
-            false => Err(LimitError::Files { users, limit: files }),
+            false => Err(LimitError::Files { users, limit: files, reserved }),
         }
     }
 }
@@ -103,15 +117,21 @@ mod tests {
 
     #[test]
     fn the_users_of_a_probe_need_ports_and_files_too() {
-        let alone = Processes { of_load: Some(2), of_probe: 0 };
+        let alone = Processes { of_load: Some(2), of_probe: 0, reserved: 100 };
         let probed = Processes { of_probe: 200, ..alone };
         assert_eq!(alone.fit(1_000, 1_000, 600), Ok(()));
         let ports = Err(LimitError::Ports { users: 1_200, ports: 1_000 });
         assert_eq!(probed.fit(1_000, 1_000, 600), ports);
         assert_eq!(probed.fit(100, 1_000, 300), Ok(()));
-        let files = Err(LimitError::Files { users: 200, limit: 299 });
+        let files = Err(LimitError::Files { users: 200, limit: 299, reserved: 100 });
         assert_eq!(probed.fit(100, 1_000, 299), files, "the probe has a process of its own");
-        let remote = Processes { of_load: None, of_probe: 0 };
+        let remote = Processes { of_load: None, ..alone };
         assert_eq!(remote.fit(1_000, 10, 10), Ok(()));
+        // The connections of a live page are files of the process that has all users.
+        let one = Processes { of_load: Some(1), ..alone }.reserving(250);
+        assert_eq!(one.fit(100, 1_000, 450), Ok(()));
+        let files = Err(LimitError::Files { users: 101, limit: 450, reserved: 350 });
+        assert_eq!(one.fit(101, 1_000, 450), files);
+        assert_eq!(alone.reserving(250).fit(1_000, 1_000, 600), Ok(()));
     }
 }

@@ -79,7 +79,7 @@ use ready::HealthClients;
 use refs::Refs;
 pub use refs::at_ref;
 pub use resources::{
-    CpuTeller, LocalServer, Observed, Surroundings, Watched, Window, local_server, memory_now,
+    LocalServer, Observed, Surroundings, UsageTeller, Watched, Window, local_server, memory_now,
 };
 use runner::Runner;
 pub use service::guard;

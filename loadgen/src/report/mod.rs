@@ -5,8 +5,8 @@
 //!   `reported`: the document and the page of each kind of record.
 //! - `svg`: charts of claims and of arms, on the page and as pictures.
 //! - `words`: sentences that all formats share.
-//! - `progress`: shows the current activity in plain lines. `live`: shows the current activity on a
-//!   terminal, and updates the screen when the activity changes.
+//! - `view`: what is known of a command in progress. `progress`: updates the view, and shows it in plain
+//!   lines. `live`: shows the view on a terminal. `web`: shows it in browsers.
 
 mod document;
 mod formats;
@@ -15,6 +15,8 @@ mod live;
 mod progress;
 mod reported;
 mod svg;
+mod view;
+mod web;
 mod words;
 
 pub use document::{Document, Format};
@@ -23,3 +25,5 @@ pub use formats::junit::{junit, junit_of_comparison};
 pub use live::{is_in_front, is_open as is_live, leave as leave_terminal};
 pub use progress::Progress;
 pub use reported::Reported;
+pub use view::PlannedLoad;
+pub use web::{Answer, Controls, LivePage, PageAddress};

@@ -83,13 +83,19 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def open_report(browser: Browser, report: Path, width: int = WIDE, scheme: Any = "light") -> Opened:
+def follow(browser: Browser, width: int = WIDE, scheme: Any = "light") -> Opened:
+    """Open an empty page, and note what the browser says of it."""
     opened = Opened(browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme))
     page = opened.page
     page.on("console", lambda message: opened.complaints.append(message.text))
     page.on("pageerror", lambda error: opened.complaints.append(str(error)))
     page.on("request", lambda request: opened.requests.append(request.url))
-    page.goto(report.as_uri())
+    return opened
+
+
+def open_report(browser: Browser, report: Path, width: int = WIDE, scheme: Any = "light") -> Opened:
+    opened = follow(browser, width, scheme)
+    opened.page.goto(report.as_uri())
     return opened
 
 

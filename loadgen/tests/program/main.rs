@@ -66,4 +66,5 @@ mod unused;
 mod uploads;
 mod url;
 mod verification;
+mod web;
 mod websocket;

@@ -1,5 +1,6 @@
 //! Carries out an experiment for `run`, `manager`, `capacity` and `experiment`.
 
+mod live_page;
 mod terminal_progress;
 
 use std::io;
@@ -27,7 +28,7 @@ use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Lacks, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
 use crate::record::{GitRecord, SavedAs};
-use crate::report::{Format, Progress, Reported, is_in_front, is_live, leave_terminal};
+use crate::report::{Format, LivePage, Progress, Reported, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
 /// Number of users in one process from which huge memory pages are used. Huge pages save less than
@@ -64,7 +65,7 @@ fn prepare(
 ) -> Result<(RunFolder, Layout, Stdout), Failure> {
     let jobs = experiment.jobs();
     for job in jobs {
-        let allowed = Processes::of(job).allow(job.scenario.load.users);
+        let allowed = processes(job, output).allow(job.scenario.load.users);
         allowed.map_err(Failure::with(Exit::Usage))?;
         sharing::check(job)?;
     }
@@ -88,6 +89,15 @@ fn prepare(
     // Must precede the runtime's threads: existing threads would not be pinned.
     pin_self(&layout.generator).map_err(cannot_pin)?;
     Ok((folder, layout, stdout))
+}
+
+/// Returns the processes that have users, with the open files that a live page needs.
+fn processes(job: &Job, output: &Output) -> Processes {
+    let processes = Processes::of(job);
+    match output.web.web {
+        Some(_) => processes.reserving(LivePage::CONNECTIONS.into()),
+        None => processes,
+    }
 }
 
 /// Returns the error that this process could not be pinned to its CPUs.
@@ -114,10 +124,11 @@ async fn execute<E: Experiment<Record: Reported>>(
     if let Some(what) = experiment.announcement() {
         progress.phase(&what);
     }
-    let control = Control::new(interrupt.clone(), Processes::of(job), progress.noter());
+    let control = Control::new(interrupt.clone(), processes(job, output), progress.noter());
     // A change of the load would reach only one of the contenders that are compared.
     let can_change = E::CAN_CHANGE && jobs.iter().all(|job| job.method == Method::Rounds);
     let control = if can_change { control } else { control.with_fixed_load() };
+    live_page::open(&output.web, &mut progress, &control, can_change)?;
     terminal::listen(&control, Screen { is_in_front, is_live });
     let turn = tokio::select! {
         biased;
@@ -172,6 +183,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     let saved = save(&record, folder);
     session.close().await;
     progress.finish();
+    let page = progress.take_page();
     // The result is shown even if saving failed.
     let saved_in = saved.is_ok().then(|| folder.path());
     let text = record.document().render_within(stdout.columns(), output.format, saved_in);
@@ -181,6 +193,10 @@ async fn execute<E: Experiment<Record: Reported>>(
         record.failures().iter().for_each(say);
     }
     let failed = E::failure(measured).map(|failure| say_failure(&failure));
+    if let Some(page) = page {
+        let report = saved.is_ok().then(|| folder.page());
+        live_page::end(page, report, interrupted, &interrupt);
+    }
     let exit = E::exit(&record, failed);
     saved.and(shown)?;
     Ok(exit)

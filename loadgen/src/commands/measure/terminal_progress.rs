@@ -1,4 +1,4 @@
-//! Shows an experiment on the terminal.
+//! Shows an experiment on the terminal and the live page.
 
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
@@ -8,12 +8,11 @@ use crate::engine::load::Planned;
 use crate::engine::{LostWorker, Plan};
 use crate::experiment::control::Control;
 use crate::experiment::observe::{Begun, Event, Observe};
-use crate::lab::CpuTeller;
+use crate::lab::UsageTeller;
 use crate::measure::{GrowingSeries, Timeline};
 use crate::record::StoppedEarly;
-use crate::report::Progress;
+use crate::report::{PlannedLoad, Progress};
 use crate::scenario::{ITERATION, LoadLevel, Scenario};
-use crate::text::{counted, rate};
 
 /// Observer that shows an experiment on the terminal.
 pub(super) struct TerminalProgress<'a> {
@@ -60,7 +59,7 @@ impl<'a> TerminalProgress<'a> {
         let elapsed = Instant::now().saturating_duration_since(start);
         let changed = self.control.as_ref().and_then(|control| control.reached(elapsed));
         let load = changed.unwrap_or_else(|| round.planned.at(elapsed));
-        self.progress.tick(&in_words(load), results);
+        self.progress.tick(planned(load), results);
     }
 }
 
@@ -115,8 +114,8 @@ impl Observe for TerminalProgress<'_> {
         ControlFlow::Continue(())
     }
 
-    fn cpu_teller(&self) -> Option<CpuTeller> {
-        self.progress.cpu_teller()
+    fn usage_teller(&self) -> Option<UsageTeller> {
+        self.progress.usage_teller()
     }
 }
 
@@ -128,10 +127,10 @@ fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     }
 }
 
-fn in_words(load: LoadLevel) -> String {
+fn planned(load: LoadLevel) -> PlannedLoad {
     match load {
-        LoadLevel::Users(users) => counted(users.into(), "user"),
-        LoadLevel::Rate(per_s) => format!("{} requests/s planned", rate(per_s)),
+        LoadLevel::Users(users) => PlannedLoad::Users(users),
+        LoadLevel::Rate(per_s) => PlannedLoad::Rate(per_s),
     }
 }
 

@@ -16,7 +16,7 @@ pub mod unused;
 use std::path::{Path, PathBuf};
 
 use self::servers::servers;
-use crate::cli::{CommonArgs, MeasuringArgs};
+use crate::cli::{CommonArgs, MeasuringArgs, WebArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::{Numbers, product};
 use crate::experiment::job::{Job, Method, random_seed};
@@ -55,6 +55,8 @@ pub struct Output {
     pub live: bool,
     /// Whether to measure while another loadgen measures on this machine.
     pub anyway: bool,
+    /// The live page, if any.
+    pub web: WebArgs,
     /// Folder to save the results in; `None` for a new folder in `runs/`.
     pub folder: Option<PathBuf>,
     /// Format of the document on stdout.
@@ -69,9 +71,10 @@ pub fn scenario_to_run(named: &str) -> Result<Scenario, Failure> {
 
 impl From<&MeasuringArgs> for Output {
     fn from(measuring: &MeasuringArgs) -> Self {
-        let MeasuringArgs { no_progress, anyway, out, format, json, .. } = measuring;
+        let MeasuringArgs { no_progress, anyway, web, out, format, json, .. } = measuring;
         let format = if *json { Format::Json } else { *format };
-        Self { live: !no_progress, anyway: *anyway, folder: out.clone(), format }
+        let web = web.clone();
+        Self { live: !no_progress, anyway: *anyway, web, folder: out.clone(), format }
     }
 }
 

@@ -155,7 +155,7 @@ impl Session<'_> {
         let mut services = Services { targets, idle: Vec::new(), lab: self.lab.as_mut() };
         let surroundings = Surroundings { turn: self.turn.clone(), server: None };
         let watch = Watch::new(services.watched(&self.generator, None), &plans[0]);
-        let mut watch = watch.telling(self.observers.cpu_teller()).within(surroundings);
+        let mut watch = watch.telling(self.observers.usage_teller()).within(surroundings);
         let stop = self.interrupt.child_token();
         // Both rounds report to the same observers, which see the results of both together.
         let seen = RefCell::new((&mut self.observers, GrowingSeries::default()));

@@ -144,7 +144,7 @@ impl Session<'_> {
         let mut services =
             Services::of(running.as_deref_mut(), &mut self.standing.targets, self.lab.as_mut());
         let watch = Watch::new(services.watched(&self.generator, self.probe.as_ref()), plan)
-            .telling(self.observers.cpu_teller())
+            .telling(self.observers.usage_teller())
             .profiling(&profilers)
             .within(surroundings);
         let (tell_start, start_told) = oneshot::channel();

@@ -14,8 +14,8 @@ use super::probe::Probe;
 use super::standing::ContenderIndex;
 use crate::engine::Plan;
 use crate::lab::{
-    CpuTeller, Lab, LabError, Observed, Profiler, Sampling, Surroundings, Target, Watched, Window,
-    memory_now,
+    Lab, LabError, Observed, Profiler, Sampling, Surroundings, Target, UsageTeller, Watched,
+    Window, memory_now,
 };
 use crate::measure::{IDLE_TARGETS, PARTNER};
 
@@ -130,9 +130,9 @@ pub(super) struct Watch {
     end: Option<Duration>,
     /// Cancelled to end the watch.
     over: CancellationToken,
-    /// Callback that receives the present CPU use from the start
+    /// Callback that receives the present usage from the start
     /// of the load on; `None` if no observer shows CPU use.
-    tell: Option<CpuTeller>,
+    tell: Option<UsageTeller>,
     surroundings: Surroundings,
     /// Profilers of the target's servers, which sample while the full load is held; empty without profiling.
     profilers: Vec<Profiler>,
@@ -161,9 +161,9 @@ impl Watch {
         Self { profilers: profilers.to_vec(), ..self }
     }
 
-    /// Sets the callback that receives the present CPU use.
+    /// Sets the callback that receives the present usage.
     #[must_use]
-    pub(super) fn telling(self, tell: Option<CpuTeller>) -> Self {
+    pub(super) fn telling(self, tell: Option<UsageTeller>) -> Self {
         Self { tell, ..self }
     }
 

@@ -84,7 +84,7 @@ impl Project {
         // code are those of the service. A shell that is asked to end waits for podman-compose, which
         // would otherwise create the container after the guard had removed it.
         let script = format!(
-            "trap told=1 TERM; \"$@\" && [ -z \"$told\" ] && exec podman start --attach {container}"
+            "told=; trap told=1 TERM; \"$@\" && [ -z \"$told\" ] && exec podman start --attach {container}"
         );
         let create = ["up", "--no-start", "--no-deps", "--no-build", "--no-recreate", service];
         let argv = ["sh", "-c", &script, "podman-compose"].map(OsString::from).into_iter();

@@ -19,7 +19,7 @@ use super::error::LabError;
 use super::machine::accounts::{Accounts, Machine};
 use super::machine::container::{Cgroup, Container};
 use super::machine::turn::Turn;
-use crate::measure::{ResourceRecord, Stacks};
+use crate::measure::{PresentUsage, ResourceRecord, Stacks};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -136,9 +136,8 @@ impl From<&super::service::Service> for Watched {
     }
 }
 
-/// Callback that receives the CPU usage since the previous sample, by name of the watched
-/// processes, in % of one core.
-pub type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
+/// Callback that receives what the watched processes use now, by name.
+pub type UsageTeller = Arc<dyn Fn(BTreeMap<String, PresentUsage>) + Send + Sync>;
 
 /// Parts of a measurement's surroundings that are observed besides the services.
 #[derive(Debug, Clone, Default)]
@@ -168,11 +167,11 @@ impl Window {
         Self::telling(watched, None, Surroundings::default())
     }
 
-    /// Like [`Window::open`], but also passes the CPU usage to `tell` after each sample, and observes
+    /// Like [`Window::open`], but also passes the present usage to `tell` after each sample, and observes
     /// `surroundings`.
     pub fn telling(
         watched: Vec<Watched>,
-        tell: Option<CpuTeller>,
+        tell: Option<UsageTeller>,
         surroundings: Surroundings,
     ) -> Result<Self, LabError> {
         let mut samples = Samples { surroundings, ..Samples::new(watched)? };
@@ -188,7 +187,7 @@ impl Window {
                     let mut samples = lock(&samples);
                     samples.take();
                     if let Some(tell) = &tell {
-                        tell(samples.cpu_percent());
+                        tell(samples.present());
                     }
                 }
             }
@@ -298,12 +297,13 @@ impl Samples {
         self.taken += 1;
     }
 
-    /// Returns the CPU usage since the previous sample, by name of the watched processes, in % of
-    /// one core.
-    fn cpu_percent(&self) -> BTreeMap<String, f64> {
+    /// Returns what the watched processes use now, by name.
+    fn present(&self) -> BTreeMap<String, PresentUsage> {
         let newest = self.at.len().saturating_sub(1);
         let named = |(name, seen): (&String, &Seen)| {
-            Some((name.clone(), seen.cpu_percent(&self.at, newest)?))
+            let cpu_percent = seen.cpu_percent(&self.at, newest)?;
+            let memory_bytes = seen.rss.last().copied().unwrap_or_default();
+            Some((name.clone(), PresentUsage { cpu_percent, memory_bytes }))
         };
         self.seen.iter().filter_map(named).collect()
     }

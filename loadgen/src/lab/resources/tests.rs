@@ -97,7 +97,7 @@ fn a_tree_counts_processes_that_no_sample_saw() {
 #[test]
 fn cpu_usage_is_reported_each_second_until_the_window_closes() {
     let (tell, told) = mpsc::channel();
-    let tell: CpuTeller = Arc::new(move |cpu| drop(tell.send(cpu)));
+    let tell: UsageTeller = Arc::new(move |usage| drop(tell.send(usage)));
     let me = Watched::process("self", std::process::id());
     let window = Window::telling(vec![me], Some(tell), Surroundings::default()).unwrap();
     let began = Instant::now();
@@ -109,7 +109,10 @@ fn cpu_usage_is_reported_each_second_until_the_window_closes() {
             Err(_) => assert!(began.elapsed() < Duration::from_secs(30), "nothing is told"),
         }
     };
-    assert!(first["self"] > 0.0 && first.len() == 1, "{first:?}");
+    assert!(
+        first["self"].cpu_percent > 0.0 && first["self"].memory_bytes > 0 && first.len() == 1,
+        "{first:?}"
+    );
     assert!(window.close().services["self"].cpu_s > 0.0);
     while told.recv_timeout(Duration::from_secs(30)) != Err(mpsc::RecvTimeoutError::Disconnected) {}
 }

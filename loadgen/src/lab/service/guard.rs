@@ -29,12 +29,14 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// Interval at which the guard looks how long the log of its service is.
 const LOOK_AT_LOG: Duration = Duration::from_millis(500);
 
-/// Interval at which the guard repeats SIGQUIT until the service ends. A shell starts background
+/// Interval at which the guard repeats its request until the service ends. A shell starts background
 /// programs with SIGQUIT ignored, so a service that a shell has just started misses the signal
-/// until the service installs its own handler.
+/// until the service installs its own handler. A shell that starts a container misses SIGTERM right
+/// before it becomes podman.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// Maximum time of the command that ends a service, when it runs once more after the service.
+/// Time after the grace period until the command must have ended that ends a service, when it runs once more
+/// after the service.
 const COMMAND_AGAIN: Duration = Duration::from_secs(8);
 
 /// Options of a guard, a process that runs one service and ends the service when loadgen ends.
@@ -181,8 +183,8 @@ impl Tree {
         let deadline = Instant::now() + options.grace;
         self.end_by_command(options, deadline, children).await?;
         let outlives_command = self.ended.is_none();
+        let ask = if options.quit { Signal::QUIT } else { Signal::TERM };
         if outlives_command {
-            let ask = if options.quit { Signal::QUIT } else { Signal::TERM };
             let _ = kill_process(self.main, ask);
         }
         let mut orphans_asked = false;
@@ -192,8 +194,9 @@ impl Tree {
                 self.kill(children).await?;
                 break;
             }
-            if options.quit && self.ended.is_none() && Instant::now() >= ask_again {
-                let _ = kill_process(self.main, Signal::QUIT);
+            let may_miss = options.quit || !options.end_by.is_empty();
+            if may_miss && self.ended.is_none() && Instant::now() >= ask_again {
+                let _ = kill_process(self.main, ask);
                 ask_again += ASK_AGAIN;
             }
             if self.ended.is_some() && !orphans_asked && !options.spare_others {
@@ -204,7 +207,7 @@ impl Tree {
         }
         if outlives_command {
             // The service may have made what the command ends after the command had run.
-            self.end_by_command(options, Instant::now() + COMMAND_AGAIN, children).await?;
+            self.end_by_command(options, deadline + COMMAND_AGAIN, children).await?;
             self.kill(children).await?;
         }
         Ok(())

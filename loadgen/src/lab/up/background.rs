@@ -13,8 +13,8 @@ use crate::lab::service::logs::last_lines;
 use crate::lab::{Home, LabError};
 
 /// Time that `lab down` waits for a lab to end. Longer than the longest grace period of a service,
-/// which is 40 s for the containers of a project.
-const DOWN_LIMIT: Duration = Duration::from_secs(60);
+/// which is 60 s for the containers of a project, and the time to kill what is left then.
+const DOWN_LIMIT: Duration = Duration::from_secs(80);
 
 /// Starts a loadgen process in the background that keeps a lab up, with `arguments` as its command
 /// line. Calls `is_up` and returns when all services of the lab are ready.

@@ -3,7 +3,7 @@
 
 (() => {
   const { targets, charts } = JSON.parse(document.getElementById("charts").textContent);
-  const COLOURS = 8; // --line-0 to --line-7 of report.css
+  const { number, said, elapsed, lineColour, isDashed, swatch } = look;
   const SHOWN_AT_FIRST = 8; // of each chart
   const ROWS_AT_MOST = 2000; // of a chart's table
   const FEW = 30; // points of a line that are each marked
@@ -14,23 +14,12 @@
   const chosen = new Set(charts.flatMap(({ lines }) => lines.slice(0, SHOWN_AT_FIRST).map((line) => line.target)));
   const plots = new Map();
 
-  // ---- Words and numbers
-
-  const number = new Intl.NumberFormat("en", { maximumSignificantDigits: 4 });
-  const said = (value, unit) => (value == null ? "–" : `${number.format(value)} ${unit}`);
+  // ---- Words
 
   // How many seconds a point of a chart over time covers.
   const width = (chart) => (chart.x[1] ?? 1) - chart.x[0];
 
   const roundOf = (chart, x) => chart.marks.findLast(([start]) => start <= x) ?? [0, 1];
-
-  // A time since the start of a round: 5 s, 1:30 or 1:00:00.
-  const elapsed = (s) => {
-    if (s < 60) return `${s} s`;
-    const [hours, minutes, seconds] = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
-    const padded = (n) => String(n).padStart(2, "0");
-    return hours ? `${hours}:${padded(minutes)}:${padded(seconds)}` : `${minutes}:${padded(seconds)}`;
-  };
 
   // A share of requests as people write percentiles: 99.9 % for 3.
   const percentile = (x) => {
@@ -48,25 +37,6 @@
       return chart.marks.length > 1 ? `round ${round}, ${time}` : time;
     },
     throughput: (_, x) => `${number.format(x)} responses/s`,
-  };
-
-  // ---- Colours, as the style has them in the theme of the moment
-
-  const colour = (name) => {
-    const probe = document.body.appendChild(document.createElement("i"));
-    probe.style.color = `var(--${name})`;
-    const resolved = getComputedStyle(probe).color;
-    probe.remove();
-    return resolved;
-  };
-  const lineColour = (target) => colour(`line-${target % COLOURS}`);
-  const isDashed = (target) => target >= COLOURS;
-
-  const swatch = (target) => {
-    const mark = document.createElement("span");
-    mark.className = isDashed(target) ? "swatch dashed" : "swatch";
-    mark.style.color = `var(--line-${target % COLOURS})`;
-    return mark;
   };
 
   // ---- Charts
@@ -123,12 +93,7 @@
   };
 
   const axes = (chart) => {
-    const style = {
-      stroke: colour("soft"),
-      grid: { stroke: colour("line"), width: 1 },
-      ticks: { stroke: colour("line"), width: 1 },
-      font: "12px system-ui, sans-serif",
-    };
+    const style = look.axis();
     const x = { ...style };
     if (chart.over === "percentile") {
       x.splits = () => [0, 0.30103, 1, 2, 3, 4, 5, 6].filter((split) => split <= chart.x.at(-1));
@@ -268,24 +233,7 @@
   };
 
   const redraw = () => [...plots.keys()].forEach(draw);
-
-  const isDark = () => {
-    const asked = document.documentElement.dataset.theme;
-    return asked ? asked === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  };
-
-  const button = document.getElementById("theme");
-  const showTheme = () => button.setAttribute("aria-pressed", isDark());
-  button.addEventListener("click", () => {
-    document.documentElement.dataset.theme = isDark() ? "light" : "dark";
-    showTheme();
-    redraw();
-  });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
-    showTheme();
-    redraw();
-  });
-  showTheme();
+  look.onTheme(redraw);
 
   const figures = [...document.querySelectorAll("figure[data-chart]")];
 

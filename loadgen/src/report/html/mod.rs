@@ -27,10 +27,11 @@ pub use self::experiment::experiment;
 pub use self::run::run;
 use super::svg;
 
-const STYLE: &str = include_str!("../assets/report.css");
+pub(super) const STYLE: &str = include_str!("../assets/report.css");
+pub(super) const LOOK: &str = include_str!("../assets/look.js");
 const SCRIPT: &str = include_str!("../assets/report.js");
-const UPLOT_STYLE: &str = include_str!("../assets/uplot/uPlot.min.css");
-const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
+pub(super) const UPLOT_STYLE: &str = include_str!("../assets/uplot/uPlot.min.css");
+pub(super) const UPLOT: &str = include_str!("../assets/uplot/uPlot.iife.min.js");
 
 /// Content security policy: the page may load nothing, and use only inline styles and scripts.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
@@ -53,8 +54,7 @@ fn page(title: &str, content: &Markup, charts: &Charts) -> String {
                 a.skip href="#main" { "Skip to the results" }
                 (content)
                 script type="application/json" id="charts" { (PreEscaped(data(charts))) }
-                script { (PreEscaped(UPLOT)) }
-                script { (PreEscaped(SCRIPT)) }
+                @for script in [UPLOT, LOOK, SCRIPT] { script { (PreEscaped(script)) } }
             }
         }
     };
@@ -154,7 +154,7 @@ mod tests {
     fn data_scripts_and_styles_cannot_end_their_element() {
         let charts = Charts { targets: vec!["</script><b>".to_owned()], charts: Vec::new() };
         assert!(!data(&charts).contains('<'), "{}", data(&charts));
-        for script in [SCRIPT, UPLOT] {
+        for script in [UPLOT, LOOK, SCRIPT] {
             assert!(!script.to_lowercase().contains("</script") && !script.contains("<!--"));
         }
         for style in [STYLE, UPLOT_STYLE, svg::STYLE] {

@@ -7,7 +7,7 @@ use ratatui::layout::Rect;
 
 use super::look::Look;
 use super::panels::{self, stack};
-use super::view::{Round, View};
+use crate::report::view::{Round, View};
 
 /// Least width, in columns, and height, in lines, of a screen that shows charts and tables. Smaller
 /// screens show the log instead.
@@ -49,7 +49,7 @@ fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut B
     let room = area.height - log;
     let (left, right) = halves(area.width, view.workers.is_empty());
     let workers = view.workers.rows(now, round.timeline.is_some());
-    let rows = view.cpu.len().max(workers.len().div_ceil(panels::columns(right)));
+    let rows = view.usage.len().max(workers.len().div_ceil(panels::columns(right)));
     let wanted = u16::try_from(rows + 2).unwrap_or(u16::MAX).max(3);
     let tables = wanted.min(room / 2).min(room.saturating_sub(CHART));
     let tables = if tables < 3 { 0 } else { tables };

@@ -9,10 +9,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 
 use super::bars::{self, Bar};
-use super::seconds::Second;
-use super::view::{Round, StepOfRound, View};
-use super::workers::{Row, State};
 use crate::measure::Phase;
+use crate::report::view::{Round, Row, Second, State, StepOfRound, View};
 use crate::text::{count, counted, duration, milliseconds};
 
 /// Width of each figure in the table of steps, in columns of the terminal.
@@ -31,7 +29,8 @@ pub(super) fn header(view: &View, now: Instant, area: Rect, buffer: &mut Buffer)
     both(&left, &place(view, now), title, buffer);
     buffer.set_style(title, Style::new().reversed());
     let load = view.round.as_ref().filter(|round| round.timeline.is_some());
-    both(&format!(" {}", doing(view, now)), load.map_or("", |round| &round.load), state, buffer);
+    let load = load.and_then(|round| round.load).map(|load| load.to_string());
+    both(&format!(" {}", doing(view, now)), load.as_deref().unwrap_or_default(), state, buffer);
 }
 
 /// Returns the progress of the rounds, such as `round 2 of 5, about 1m left`.
@@ -222,9 +221,10 @@ pub(super) fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
     let block = Block::bordered().title(" CPU, % of a core ");
     let inside = block.inner(area);
     block.render(area, buffer);
-    let names = view.cpu.keys().map(|name| name.chars().count()).max().unwrap_or(0);
-    let most = view.cpu.values().copied().fold(100.0, f64::max);
-    for ((name, percent), row) in view.cpu.iter().zip(inside.rows()) {
+    let names = view.usage.keys().map(|name| name.chars().count()).max().unwrap_or(0);
+    let most = view.usage.values().map(|now| now.cpu_percent).fold(100.0, f64::max);
+    for ((name, now), row) in view.usage.iter().zip(inside.rows()) {
+        let percent = now.cpu_percent;
         let text = format!(" {name:<names$} {percent:>5.0} ");
         let room = usize::from(row.width).saturating_sub(text.chars().count() + 1);
         let bar = "█".repeat((room as f64 * percent / most).round() as usize);
@@ -283,9 +283,10 @@ fn worker(row: &Row, area: Rect, buffer: &mut Buffer) {
 
 /// Draws the latest lines of the log that fit, the newest at the bottom.
 pub(super) fn log(view: &View, area: Rect, buffer: &mut Buffer) {
-    let room = area.height.into();
-    let shown = view.log.iter().skip(view.log.len().saturating_sub(room));
-    for (line, row) in shown.zip(area.rows()) {
+    let room = usize::from(area.height);
+    let pinned = view.pinned.len().min(room);
+    let latest = view.log.iter().skip(view.log.len().saturating_sub(room - pinned));
+    for (line, row) in view.pinned.iter().chain(latest).zip(area.rows()) {
         Line::from(format!(" {}", line.trim_start())).render(row, buffer);
     }
 }

@@ -28,7 +28,7 @@ use tokio::sync::watch;
 
 use super::draw::draw;
 use super::look::Look;
-use super::view::View;
+use crate::report::view::View;
 
 /// Time between two frames of the live view. The figures of each worker change once a second.
 const FRAME: Duration = Duration::from_millis(200);

@@ -9,9 +9,8 @@ use ratatui::style::Color;
 
 use super::draw::draw;
 use super::look::Look;
-use super::seconds::Second;
-use super::{Forecast, View};
-use crate::measure::{Counts, ErrorKind, Interval, Phase, Snapshot, Timeline};
+use crate::measure::{Counts, ErrorKind, Interval, Phase, PresentUsage, Snapshot, Timeline};
+use crate::report::view::{Forecast, PlannedLoad, Second, View};
 use crate::text::is_obeyed;
 
 const COLOURS: Look = Look { colour: true, unicode: true };
@@ -42,12 +41,12 @@ fn busy(workers: u32) -> (View, Instant) {
     let told = view.finish(12_345.6, start - Duration::from_secs(2));
     view.note(&told);
     view.begin("fastapi", &[], start);
-    view.cpu = [("target", 99.6), ("redis", 41.2), ("generator", 63.0)]
-        .map(|(name, percent)| (name.to_owned(), percent))
+    view.usage = [("target", 99.6), ("redis", 41.2), ("generator", 63.0)]
+        .map(|(name, cpu_percent)| (name.to_owned(), PresentUsage { cpu_percent, memory_bytes: 0 }))
         .into();
     let round = view.round.as_mut().unwrap();
     round.timeline = Some(Timeline { measured: at(1.0), full: at(3.0), end: Some(at(53.0)) });
-    round.load = "100 users".to_owned();
+    round.load = Some(PlannedLoad::Users(100));
     round.add((0..36).map(second).collect());
     round.errors = [(ErrorKind::Timeout, 1_010), (ErrorKind::Status, 2)].into();
     (0..workers).for_each(|worker| report(&mut view, worker, at(36.5)));
@@ -58,7 +57,7 @@ fn second(number: u64) -> Second {
     let answered = 9_000 + number * number % 97 * 40;
     let p50_us = Some(1_200 + number * 7 % 13 * 90);
     let p99_us = Some(4_000 + number * 31 % 29 * 300);
-    Second { answered, failed: number.saturating_sub(20) * 60, p50_us, p99_us }
+    Second { answered, failed: number.saturating_sub(20) * 60, p50_us, p95_us: None, p99_us }
 }
 
 /// Reports to the view that a worker had some requests in each of two seconds.
@@ -96,7 +95,7 @@ fn in_the_third_round(steps: usize) -> (View, Instant) {
         view.round.as_mut().unwrap().add((0..seconds).map(second).collect());
     }
     let round = view.round.as_mut().unwrap();
-    round.load = "100 users".to_owned();
+    round.load = Some(PlannedLoad::Users(100));
     let start = now - Duration::from_secs(8);
     let end = Some(start + Duration::from_secs(13));
     round.timeline = Some(Timeline { measured: start, full: start, end });
@@ -232,10 +231,10 @@ fn no_shown_text_controls_the_terminal() {
     let (mut view, now) = busy(2);
     view.scenario = bad.to_owned();
     view.note(bad);
-    view.cpu.insert(bad.to_owned(), 1.0);
+    view.usage.insert(bad.to_owned(), PresentUsage::default());
     view.workers.joined(vec![(0, Some(bad.to_owned()))]);
     let round = view.round.as_mut().unwrap();
-    (round.target, round.load) = (bad.to_owned(), bad.to_owned());
+    round.target = bad.to_owned();
     for (round, size) in [(true, (200, 50)), (false, (80, 24))] {
         if !round {
             (view.round, view.doing) = (None, bad.to_owned());

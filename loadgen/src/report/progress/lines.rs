@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use crate::measure::Phase;
-use crate::report::live::View;
+use crate::report::view::View;
 use crate::text::{counted, duration};
 
 /// Time between two progress lines about a round.
@@ -41,15 +41,16 @@ pub(super) fn under_way(view: &View, now: Instant) -> String {
     };
     let [requests, p50, p99] = round.figures();
     let left = round.left(now).map(|left| format!(", {} left", duration(left)));
-    let (target, load, left) = (&round.target, &round.load, left.unwrap_or_default());
-    format!("[{number}/{of}] {target}: {requests}, {p50}, {p99}, {errors}, {load}{left}")
+    let load = round.load.map(|load| format!(", {load}")).unwrap_or_default();
+    let (target, left) = (&round.target, left.unwrap_or_default());
+    format!("[{number}/{of}] {target}: {requests}, {p50}, {p99}, {errors}{load}{left}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::measure::Timeline;
-    use crate::report::live::Forecast;
+    use crate::report::view::{Forecast, PlannedLoad};
 
     /// Returns a round with 1 s of warm-up, 2 s of ramp-up, and 11 s of hold.
     fn view(start: Instant) -> View {
@@ -58,7 +59,7 @@ mod tests {
         view.begin("sanic", &[], start);
         let round = view.round.as_mut().unwrap();
         round.timeline = Some(Timeline { measured: at(1), full: at(3), end: Some(at(14)) });
-        round.load = "100 users".to_owned();
+        round.load = Some(PlannedLoad::Users(100));
         view
     }
 

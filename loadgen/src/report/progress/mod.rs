@@ -1,30 +1,38 @@
 //! Shows the current activity and the time left: in a live view on a terminal, in plain lines
-//! elsewhere. All of it goes to stderr, so that stdout holds only the result.
+//! elsewhere. All of it goes to stderr, so that stdout holds only the result. A live page shows it in
+//! browsers besides.
 
 mod lines;
 
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
 use self::lines::Pace;
-use super::live::{self, Forecast, Screen, Seconds, View};
-use crate::measure::{GrowingSeries, Snapshot, Timeline};
+use super::live::{self, Screen};
+use super::view::{Forecast, PlannedLoad, Round, Second, Seconds, View};
+use super::web::{Controls, Entry, LivePage, PageAddress};
+use crate::measure::{GrowingSeries, PresentUsage, Snapshot, Timeline};
 use crate::text::{duration, say};
 
 /// Function that shows a message to the user, from any thread.
 type Teller = Arc<dyn Fn(&str) + Send + Sync>;
 
-/// Function that receives the CPU time that each service and the generator use at the moment, by
-/// name: 100 is one core.
-type CpuTeller = Arc<dyn Fn(BTreeMap<String, f64>) + Send + Sync>;
+/// Function that receives what each service and the generator use at the moment, by name.
+type UsageTeller = Arc<dyn Fn(BTreeMap<String, PresentUsage>) + Send + Sync>;
 
 /// Shows the progress of a command, in plain lines or in a live view.
 pub struct Progress {
     shared: Arc<Shared>,
     screen: Option<Screen>,
+    page: Option<LivePage>,
+    /// Load that was planned for each second of the round of which the live page was not told.
+    planned: BTreeMap<u32, PlannedLoad>,
+    /// Number of seconds of the round that the live page was told of.
+    told: u32,
     seconds: Seconds,
     pace: Pace,
 }
@@ -45,7 +53,15 @@ impl Progress {
         let view = View { scenario: scenario.to_owned(), forecast, ..View::default() };
         let shared = Shared { known: watch::Sender::new(view), kept: Mutex::default() };
         let (seconds, pace) = (Seconds::default(), Pace::default());
-        Self { shared: Arc::new(shared), screen: None, seconds, pace }
+        Self {
+            shared: Arc::new(shared),
+            screen: None,
+            page: None,
+            planned: BTreeMap::new(),
+            told: 0,
+            seconds,
+            pace,
+        }
     }
 
     /// Opens the live view if a terminal can show the view. `can_change` adds the keys that change
@@ -53,6 +69,25 @@ impl Progress {
     pub fn show_live(&mut self, can_change: bool) {
         self.shared.learn(|view| view.can_change = can_change);
         self.screen = Screen::open(self.shared.known.subscribe());
+    }
+
+    /// Serves a live page at this address, and returns its URL. `id` is a random text.
+    ///
+    /// # Errors
+    /// If the address cannot be used.
+    pub fn serve_page(
+        &mut self,
+        address: &PageAddress,
+        id: String,
+        controls: Option<Controls>,
+    ) -> io::Result<String> {
+        let page = LivePage::open(address, id, self.shared.known.subscribe(), controls)?;
+        Ok(self.page.insert(page).url().to_owned())
+    }
+
+    /// Returns the live page, if any, which is then told of no further round.
+    pub fn take_page(&mut self) -> Option<LivePage> {
+        self.page.take()
     }
 
     /// Sets the number of remaining rounds and the duration of each, where the number of all rounds
@@ -101,8 +136,13 @@ impl Progress {
     pub fn round_started(&mut self, target: &str, steps: &[String]) {
         let now = Instant::now();
         (self.seconds, self.pace) = (Seconds::default(), Pace::default());
+        (self.planned, self.told) = (BTreeMap::new(), 0);
         self.step(&format!("verifying {target}"));
         self.shared.learn(|view| view.begin(target, steps, now));
+        if let Some(page) = &self.page {
+            let number = self.shared.known.borrow().round.as_ref().map_or(0, |round| round.number);
+            page.tell(Entry::Round { number, target: target.to_owned() });
+        }
     }
 
     /// Records the times at which the warm-up, the ramp-up and the round are planned to end.
@@ -118,6 +158,7 @@ impl Progress {
     pub fn snapshot(&mut self, worker: u32, snapshot: &Snapshot, results: &GrowingSeries) {
         let now = Instant::now();
         let seconds = self.seconds.new_in(results, None);
+        self.tell_page(&seconds);
         self.shared.learn(|view| {
             view.workers.reported(worker, snapshot, now);
             if let Some(round) = &mut view.round {
@@ -128,17 +169,19 @@ impl Progress {
         });
     }
 
-    /// Updates the view as time passes. `load` is the load planned for now, such as `100 users`.
-    pub fn tick(&mut self, load: &str, results: &GrowingSeries) {
+    /// Updates the view as time passes. `load` is the load planned for now.
+    pub fn tick(&mut self, load: PlannedLoad, results: &GrowingSeries) {
         let now = Instant::now();
         let Some(second) = self.shared.known.borrow().second(now) else { return };
+        self.planned.insert(second, load);
         let seconds = self.seconds.new_in(results, Some(second));
+        self.tell_page(&seconds);
         self.shared.known.send_if_modified(|view| {
             let Some(round) = &mut view.round else { return false };
-            let is_new = !seconds.is_empty() || round.load != load;
+            let is_new = !seconds.is_empty() || round.load != Some(load);
             round.add(seconds);
             round.set_steps(&self.seconds.steps());
-            load.clone_into(&mut round.load);
+            round.load = Some(load);
             is_new
         });
         if !live::is_open() && self.pace.is_due(&self.shared.known.borrow(), now) {
@@ -151,13 +194,27 @@ impl Progress {
         self.shared.learn(|view| view.workers.lost(worker));
     }
 
-    /// Returns a function that shows the CPU time that each service and the generator use: 100 is
-    /// one core. Returns `None` unless the live view is open.
+    /// Returns a function that shows what each service and the generator use. Returns `None` unless
+    /// the live view is open, or there is a live page.
     #[must_use]
-    pub fn cpu_teller(&self) -> Option<CpuTeller> {
+    pub fn usage_teller(&self) -> Option<UsageTeller> {
         let shared = self.shared.clone();
-        live::is_open()
-            .then(|| -> CpuTeller { Arc::new(move |cpu| shared.learn(|view| view.cpu = cpu)) })
+        let is_shown = live::is_open() || self.page.is_some();
+        is_shown.then(|| -> UsageTeller {
+            Arc::new(move |usage| shared.learn(|view| view.usage = usage))
+        })
+    }
+
+    /// Tells the live page, if any, of seconds that are over.
+    fn tell_page(&mut self, seconds: &[Second]) {
+        for second in seconds {
+            let load = self.planned.range(..=self.told).next_back().map(|(_, load)| *load);
+            self.planned = self.planned.split_off(&self.told);
+            self.told += 1;
+            if let Some(page) = &self.page {
+                page.tell(Entry::Second(*second, load));
+            }
+        }
     }
 
     /// Ends the round, and shows the result: `rate_per_s` expected answers per second.
@@ -172,6 +229,10 @@ impl Progress {
             }
             view.note(&told);
         });
+        if let Some(page) = &self.page {
+            let failed = self.shared.known.borrow().round.as_ref().map_or(0, Round::failed);
+            page.tell(Entry::Over { rate_per_s, failed });
+        }
         if !live::is_open() {
             say(&told);
         }
@@ -180,6 +241,12 @@ impl Progress {
     /// Shows a note, which stays on the screen after the live view has closed.
     pub fn note(&self, text: &str) {
         self.shared.note(text);
+    }
+
+    /// Shows a line that stays where the user can read it, and that no live page shows.
+    pub fn pin(&self, text: &str) {
+        self.shared.learn(|view| view.pinned.push(text.to_owned()));
+        self.shared.keep(text);
     }
 
     /// Returns a function with which any thread shows notes, as [`Self::note`] does.
@@ -210,6 +277,11 @@ impl Shared {
 
     fn note(&self, text: &str) {
         self.learn(|view| view.note(text));
+        self.keep(text);
+    }
+
+    /// Prints a note, or keeps it until the live view has closed.
+    fn keep(&self, text: &str) {
         if live::is_open() {
             self.kept.lock().unwrap_or_else(PoisonError::into_inner).push(text.to_owned());
         } else {

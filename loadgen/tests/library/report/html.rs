@@ -166,7 +166,7 @@ fn foreign_text_is_escaped() {
     let page = html(&record);
     assert!(!page.contains("<script>alert"), "unescaped");
     assert!(page.contains("&lt;script&gt;alert('&amp;')&lt;/script&gt;"));
-    assert_eq!(page.matches("<script").count(), 3, "the data, uPlot and our own");
+    assert_eq!(page.matches("<script").count(), 4, "the data, uPlot and our two");
 }
 
 #[test]

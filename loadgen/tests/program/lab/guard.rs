@@ -159,7 +159,7 @@ fn what_a_service_makes_after_its_request_to_end_is_ended_too() {
     let folder = tempfile::tempdir().unwrap();
     let (container, was_made) = (folder.path().join("container"), folder.path().join("was made"));
     let script = format!(
-        "trap told=1 TERM; echo; sleep 0.5; touch '{}' '{}'; [ \"$told\" ] || exec sleep 1000",
+        "trap told=1 TERM; echo; until [ \"$told\" ]; do sleep 0.01; done; touch '{}' '{}'",
         container.display(),
         was_made.display()
     );

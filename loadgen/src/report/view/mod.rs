@@ -1,13 +1,18 @@
-//! Holds the state that the live view shows. Events update the state, without a clock and without a
-//! terminal.
+//! Holds the known state of a command, as the live view and the live page show it. Events update the
+//! state, without a clock and without a terminal. `seconds`, `workers` and `forecast` are parts of it.
+
+mod forecast;
+mod seconds;
+mod workers;
 
 use std::collections::{BTreeMap, VecDeque};
+use std::fmt;
 use std::time::{Duration, Instant};
 
-use super::forecast::Forecast;
-use super::seconds::Second;
-use super::workers::Workers;
-use crate::measure::{ErrorKind, Phase, Snapshot, Timeline};
+pub(super) use self::forecast::Forecast;
+pub(super) use self::seconds::{Second, Seconds};
+pub(super) use self::workers::{Row, State, Workers};
+use crate::measure::{ErrorKind, Phase, PresentUsage, Snapshot, Timeline};
 use crate::text::{count, counted, milliseconds, rate};
 
 /// Number of the latest seconds that are retained: as many as a chart on a wide screen has columns.
@@ -29,16 +34,36 @@ pub(crate) struct View {
     pub round: Option<Round>,
     /// Earlier rounds that the charts show beside the round that began last, the oldest first.
     pub earlier: VecDeque<Past>,
-    /// CPU time that each service and the generator use now: 100 is one core.
-    pub cpu: BTreeMap<String, f64>,
+    /// CPU time and memory that each service and the generator use now.
+    pub usage: BTreeMap<String, PresentUsage>,
     /// Workers that send the load; empty if this process sends the load.
     pub workers: Workers,
     /// Log of events in lines, the newest last.
     pub log: VecDeque<String>,
+    /// Lines that the terminal shows above its log, and nothing else shows: one may have a secret.
+    pub pinned: Vec<String>,
     /// Whether the user can change the load by keys.
     pub can_change: bool,
     /// Whether the rounds have begun.
     pub is_measuring: bool,
+}
+
+/// Load that is planned for a moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum PlannedLoad {
+    /// Number of users.
+    Users(u32),
+    /// Requests per second.
+    Rate(f64),
+}
+
+impl fmt::Display for PlannedLoad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Users(users) => f.write_str(&counted((*users).into(), "user")),
+            Self::Rate(per_s) => write!(f, "{} requests/s planned", rate(*per_s)),
+        }
+    }
 }
 
 /// An earlier round, as the charts show it.
@@ -53,14 +78,18 @@ pub(crate) struct Past {
 /// State of the latest round, as the live view shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Round {
+    /// Number of the round, counted from 1.
+    pub number: u32,
     /// Name of the target.
     pub target: String,
     /// Start and end of the load; `None` while there is no load.
     pub timeline: Option<Timeline>,
-    /// Load that is planned for now, such as `100 users`.
-    pub load: String,
+    /// Load that is planned for now; `None` before the load starts.
+    pub load: Option<PlannedLoad>,
     /// Failed requests by kind, during the ramp-up and the hold.
     pub errors: BTreeMap<ErrorKind, u64>,
+    /// Description of the latest failed request of each kind that was described.
+    pub examples: BTreeMap<ErrorKind, String>,
     /// Results of the latest seconds, the newest last.
     pub seconds: VecDeque<Second>,
     /// Results of each step, and then of each flow; empty if the scenario has a single step.
@@ -99,9 +128,10 @@ impl View {
         }
         let step = |name: &String| StepOfRound { name: name.clone(), ..StepOfRound::default() };
         let steps = steps.iter().filter(|_| steps.len() > 1).map(step).collect();
-        self.round = Some(Round { target: target.to_owned(), steps, ..Round::default() });
+        let (number, _) = self.forecast.place();
+        self.round = Some(Round { number, target: target.to_owned(), steps, ..Round::default() });
         self.workers.begin();
-        self.cpu.clear();
+        self.usage.clear();
     }
 
     /// Ends the round, and returns a line about the result: the round had `rate_per_s` expected
@@ -164,6 +194,9 @@ impl Round {
             for (kind, n) in interval.steps.iter().flat_map(|counts| &counts.errors) {
                 let sum = self.errors.entry(*kind).or_default();
                 *sum = sum.saturating_add(*n);
+            }
+            for (kind, example) in interval.steps.iter().flat_map(|counts| &counts.examples) {
+                example.clone_into(self.examples.entry(*kind).or_default());
             }
         }
     }

@@ -25,7 +25,7 @@ struct Worker {
     requests: u64,
 }
 
-/// A worker as the live view shows it.
+/// A worker as the live view and the live page show it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Row {
     /// Number of the worker, counted from 0.

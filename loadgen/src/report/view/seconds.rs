@@ -12,7 +12,7 @@ const MOST: usize = 10;
 /// complete. Workers report once a second, and reports take time to arrive.
 const SETTLED: u32 = 2;
 
-/// Results of one second of a round, as the live view shows them.
+/// Results of one second of a round, as the live view and the live page show them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Second {
     /// Requests that were answered as expected.
@@ -22,6 +22,8 @@ pub(crate) struct Second {
     /// Median latency of the expected answers, in µs, which may cover earlier seconds too. `None`
     /// if the second has no expected answer, or if the samples are too few.
     pub p50_us: Option<u64>,
+    /// 95th percentile of latency, in µs; covers earlier seconds and is `None` like `p50_us`.
+    pub p95_us: Option<u64>,
     /// 99th percentile of latency, in µs; covers earlier seconds and is `None` like `p50_us`.
     pub p99_us: Option<u64>,
 }
@@ -96,6 +98,7 @@ impl Window {
             answered: count,
             failed: steps.iter().map(Counts::failures).fold(0, u64::saturating_add),
             p50_us: self.quantile(0.5),
+            p95_us: self.quantile(0.95),
             p99_us: self.quantile(0.99),
         };
         self.newest
