@@ -165,7 +165,7 @@ async fn waiting_for_a_lab_to_end_has_a_limit() {
     std::fs::write(cache.join("lab.json"), serde_json::to_string(&state).unwrap()).unwrap();
     let down = lab(project.path(), &["down"]);
     assert_eq!(down.status.code(), Some(4));
-    let expected = format!("still up 1m after the request to end (process {})", stubborn.id());
+    let expected = format!("still up 1m 20s after the request to end (process {})", stubborn.id());
     assert!(said(&down).contains(&expected), "{}", said(&down));
     drop(stubborn.stdin.take());
     stubborn.wait().unwrap();
