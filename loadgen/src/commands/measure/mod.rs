@@ -1,12 +1,12 @@
 //! Carries out an experiment for `run`, `manager`, `capacity` and `experiment`.
 
 mod live_page;
-mod terminal_progress;
+mod progress_observer;
 
 use std::io;
 use std::path::Path;
 
-use self::terminal_progress::TerminalProgress;
+use self::progress_observer::ProgressObserver;
 use super::options::Output;
 use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
@@ -164,7 +164,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     let job = &jobs[0];
     let _socket = E::CAN_CHANGE.then(|| open_socket(folder.path(), &control, &progress));
     let site = Site::new(layout, system);
-    let shown = TerminalProgress::new(&mut progress, job.on_loss)
+    let shown = ProgressObserver::new(&mut progress, job.on_loss)
         .changed_by(&control)
         .live_with_workers(output.live && job.remote.is_some());
     let observers = Observers::from(experiment.observers(&site, folder)).with(shown);

@@ -131,7 +131,7 @@ pub(super) struct Watch {
     /// Cancelled to end the watch.
     over: CancellationToken,
     /// Callback that receives the present usage from the start
-    /// of the load on; `None` if no observer shows CPU use.
+    /// of the load on; `None` if no observer shows it.
     tell: Option<UsageTeller>,
     surroundings: Surroundings,
     /// Profilers of the target's servers, which sample while the full load is held; empty without profiling.

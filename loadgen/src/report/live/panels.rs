@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, Widget};
 
 use super::bars::{self, Bar};
 use crate::measure::Phase;
-use crate::report::view::{Round, Row, Second, State, StepOfRound, View};
+use crate::report::view::{Round, Row, Second, State, StepOfRound, View, activity};
 use crate::text::{count, counted, duration, milliseconds};
 
 /// Width of each figure in the table of steps, in columns of the terminal.
@@ -38,9 +38,7 @@ fn place(view: &View, now: Instant) -> String {
     match view.forecast.place() {
         (_, 0) => String::new(),
         (number, of) => {
-            // The time left is never less than the time left of this round.
-            let round = view.round.as_ref().and_then(|round| round.left(now));
-            let left = view.forecast.left(now).max(round).filter(|_| of > 1);
+            let left = view.left(now).filter(|_| of > 1);
             let left = left.map(|left| format!(", about {} left", duration(left)));
             format!("round {number} of {of}{}", left.unwrap_or_default())
         }
@@ -53,10 +51,8 @@ fn doing(view: &View, now: Instant) -> String {
     let left = left.map(|left| format!(", {} left", duration(left))).unwrap_or_default();
     match view.phase(now) {
         None => view.doing.clone(),
-        Some(Phase::Warmup) => format!("warming up{left}"),
-        Some(Phase::RampUp) => format!("ramping up{left}"),
-        Some(Phase::Hold) => format!("holding the load{left}"),
-        Some(Phase::Tail | Phase::Stop) => "ending".to_owned(),
+        Some(phase @ (Phase::Tail | Phase::Stop)) => activity(phase).to_owned(),
+        Some(phase) => format!("{}{left}", activity(phase)),
     }
 }
 

@@ -112,6 +112,16 @@ fn earlier_rounds_stay_in_the_charts() {
 }
 
 #[test]
+fn pinned_lines_stay_above_the_latest_of_the_log() {
+    let (mut view, now) = busy(0);
+    view.pinned.push("live page: http://127.0.0.1:8089/".to_owned());
+    (0..99).for_each(|number| view.note(&format!("note {number}")));
+    let shown = screen(&view, now, COLOURS, (80, 24)).backend().to_string();
+    let at = |text: &str| shown.find(text).unwrap_or_else(|| panic!("{text}: {shown}"));
+    assert!(at("live page: http://127.0.0.1:8089/") < at("note 98"), "{shown}");
+}
+
+#[test]
 fn each_of_several_steps_has_a_row() {
     let (view, now) = in_the_third_round(3);
     insta::assert_snapshot!(screen(&view, now, COLOURS, (80, 24)).backend());

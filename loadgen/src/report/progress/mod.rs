@@ -31,8 +31,6 @@ pub struct Progress {
     page: Option<LivePage>,
     /// Load that was planned for each second of the round of which the live page was not told.
     planned: BTreeMap<u32, PlannedLoad>,
-    /// Number of seconds of the round that the live page was told of.
-    told: u32,
     seconds: Seconds,
     pace: Pace,
 }
@@ -58,7 +56,6 @@ impl Progress {
             screen: None,
             page: None,
             planned: BTreeMap::new(),
-            told: 0,
             seconds,
             pace,
         }
@@ -136,7 +133,7 @@ impl Progress {
     pub fn round_started(&mut self, target: &str, steps: &[String]) {
         let now = Instant::now();
         (self.seconds, self.pace) = (Seconds::default(), Pace::default());
-        (self.planned, self.told) = (BTreeMap::new(), 0);
+        self.planned.clear();
         self.step(&format!("verifying {target}"));
         self.shared.learn(|view| view.begin(target, steps, now));
         if let Some(page) = &self.page {
@@ -157,8 +154,9 @@ impl Progress {
     /// Updates the view with a worker's new `snapshot` and with all `results` of the round so far.
     pub fn snapshot(&mut self, worker: u32, snapshot: &Snapshot, results: &GrowingSeries) {
         let now = Instant::now();
+        let first = self.seconds.done();
         let seconds = self.seconds.new_in(results, None);
-        self.tell_page(&seconds);
+        self.tell_page(first, &seconds);
         self.shared.learn(|view| {
             view.workers.reported(worker, snapshot, now);
             if let Some(round) = &mut view.round {
@@ -174,8 +172,9 @@ impl Progress {
         let now = Instant::now();
         let Some(second) = self.shared.known.borrow().second(now) else { return };
         self.planned.insert(second, load);
+        let first = self.seconds.done();
         let seconds = self.seconds.new_in(results, Some(second));
-        self.tell_page(&seconds);
+        self.tell_page(first, &seconds);
         self.shared.known.send_if_modified(|view| {
             let Some(round) = &mut view.round else { return false };
             let is_new = !seconds.is_empty() || round.load != Some(load);
@@ -205,12 +204,11 @@ impl Progress {
         })
     }
 
-    /// Tells the live page, if any, of seconds that are over.
-    fn tell_page(&mut self, seconds: &[Second]) {
-        for second in seconds {
-            let load = self.planned.range(..=self.told).next_back().map(|(_, load)| *load);
-            self.planned = self.planned.split_off(&self.told);
-            self.told += 1;
+    /// Tells the live page, if any, of seconds that are over, of which the first has this number.
+    fn tell_page(&mut self, first: u32, seconds: &[Second]) {
+        for (number, second) in (first..).zip(seconds) {
+            let load = self.planned.range(..=number).next_back().map(|(_, load)| *load);
+            self.planned = self.planned.split_off(&number);
             if let Some(page) = &self.page {
                 page.tell(Entry::Second(*second, load));
             }

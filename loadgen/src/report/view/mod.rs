@@ -180,6 +180,23 @@ impl View {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.place(true, now).0)
     }
+
+    /// Returns the estimated time until all rounds are over, at least the time left of this round; `None`
+    /// if unknown.
+    pub(crate) fn left(&self, now: Instant) -> Option<Duration> {
+        let of_round = self.round.as_ref().and_then(|round| round.left(now));
+        self.forecast.left(now).max(of_round)
+    }
+}
+
+/// Returns what happens in a phase of a round, in words.
+pub(crate) fn activity(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Warmup => "warming up",
+        Phase::RampUp => "ramping up",
+        Phase::Hold => "holding the load",
+        Phase::Tail | Phase::Stop => "ending",
+    }
 }
 
 impl Round {

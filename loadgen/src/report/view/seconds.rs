@@ -65,6 +65,11 @@ impl Seconds {
             .collect()
     }
 
+    /// Returns the number of seconds that were returned so far.
+    pub(crate) fn done(&self) -> u32 {
+        self.done
+    }
+
     /// Returns the newest second of each step and then of each flow, in the order of the scenario.
     /// Empty if the scenario has a single step, and before the first second.
     pub(crate) fn steps(&self) -> Vec<Second> {

@@ -13,13 +13,6 @@ pub struct PageAddress {
     pub port: u16,
 }
 
-impl Default for PageAddress {
-    /// A free port that only this host reaches.
-    fn default() -> Self {
-        Self { host: Ipv4Addr::LOCALHOST.to_string(), port: 0 }
-    }
-}
-
 impl FromStr for PageAddress {
     type Err = String;
 
@@ -28,7 +21,7 @@ impl FromStr for PageAddress {
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is no address: write HOST:PORT, such as 0.0.0.0:8089");
         if let Ok(port) = text.parse() {
-            return Ok(Self { port, ..Self::default() });
+            return Ok(Self { host: Ipv4Addr::LOCALHOST.to_string(), port });
         }
         if text.parse::<Ipv6Addr>().is_ok() {
             return Ok(Self { host: text.to_owned(), port: 0 });

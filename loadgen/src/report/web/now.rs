@@ -4,8 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::measure::Phase;
-use crate::report::view::{PlannedLoad, Round, Row, State, StepOfRound, View};
+use crate::report::view::{PlannedLoad, Round, Row, State, StepOfRound, View, activity};
 
 /// Returns what is known at a moment.
 pub(super) fn now(view: &View, now: Instant) -> Value {
@@ -18,23 +17,13 @@ pub(super) fn now(view: &View, now: Instant) -> Value {
     json!({
         "doing": view.doing,
         "place": [number, of],
-        // The time left is never less than the time left of this round.
-        "left_s": view.forecast.left(now).max(of_round).as_ref().map(Duration::as_secs),
-        "phase": view.phase(now).map(phase),
+        "left_s": view.left(now).as_ref().map(Duration::as_secs),
+        "phase": view.phase(now).map(activity),
         "round": view.round.as_ref().map(|of| round(of, of_round)),
         "usage": usage.collect::<Vec<_>>(),
         "workers": view.workers.rows(now, is_on).iter().map(worker).collect::<Vec<_>>(),
         "notes": view.log,
     })
-}
-
-fn phase(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Warmup => "warming up",
-        Phase::RampUp => "ramping up",
-        Phase::Hold => "holding the load",
-        Phase::Tail | Phase::Stop => "ending",
-    }
 }
 
 fn round(round: &Round, left: Option<Duration>) -> Value {

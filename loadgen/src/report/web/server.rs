@@ -4,7 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -30,7 +30,9 @@ use super::address::PageAddress;
 use super::listener::Bounded;
 use super::now::now;
 use super::page;
-use super::past::{Entry, Past};
+use super::past::Entry;
+use super::shared::{Shared, Stage};
+use super::viewer::Viewer;
 use crate::report::view::View;
 
 /// Time between two messages to a viewer, which are sent even if nothing changed, because times advance.
@@ -43,6 +45,8 @@ const LOADING: Duration = Duration::from_secs(5);
 /// Greatest length of a request to change the load, in bytes.
 const LONGEST: usize = 4096;
 
+const HTML: &str = "text/html; charset=utf-8";
+
 const POLICY: &str = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; \
     base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
@@ -53,34 +57,6 @@ pub struct LivePage {
     shared: Arc<Shared>,
     entries: mpsc::UnboundedSender<Entry>,
     thread: Option<JoinHandle<()>>,
-}
-
-/// State of the page, which its thread and the command share.
-#[derive(Debug)]
-struct Shared {
-    /// Random name of this page. A viewer who still shows another command begins anew.
-    id: String,
-    title: String,
-    /// Names of this host, besides its addresses, by which browsers may ask for the page.
-    names: Vec<String>,
-    controls: Option<Controls>,
-    /// Only the page's thread uses it, so that nobody waits.
-    past: Mutex<Past>,
-    /// What is known now, in JSON.
-    now: watch::Sender<Arc<str>>,
-    stage: watch::Sender<Stage>,
-    /// Cancelled when the page is served no more.
-    closed: CancellationToken,
-    /// Number of viewers who are told what happens. A browser that has the report is none any more.
-    viewers: AtomicUsize,
-}
-
-/// What the command is about to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum Stage {
-    GoesOn,
-    /// It has ended. Holds the path of the report, if there is one.
-    Ended(Option<PathBuf>),
 }
 
 impl LivePage {
@@ -174,12 +150,6 @@ impl Drop for LivePage {
     }
 }
 
-impl Shared {
-    fn past(&self) -> MutexGuard<'_, Past> {
-        self.past.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 async fn serve(
     listener: std::net::TcpListener,
     shared: Arc<Shared>,
@@ -188,7 +158,7 @@ async fn serve(
 ) {
     let Ok(listener) = TcpListener::from_std(listener) else { return };
     let routes = Router::new()
-        .route("/", get(|State(shared): State<Arc<Shared>>| async move { shared.page() }))
+        .route("/", get(root))
         .route("/events", get(events))
         .route("/report.html", get(report))
         .route("/control", post(control).layer(DefaultBodyLimit::max(LONGEST)));
@@ -255,16 +225,14 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
     response
 }
 
-fn file(kind: &'static str, text: &'static str) -> Response {
-    ([(CONTENT_TYPE, kind)], text).into_response()
+/// Returns the page.
+async fn root(State(shared): State<Arc<Shared>>) -> Response {
+    let can_change = shared.controls.as_ref().map(|controls| controls.can_change);
+    ([(CONTENT_TYPE, HTML)], page::page(&shared.title, can_change)).into_response()
 }
 
-impl Shared {
-    fn page(&self) -> Response {
-        let can_change = self.controls.as_ref().map(|controls| controls.can_change);
-        ([(CONTENT_TYPE, "text/html; charset=utf-8")], page::page(&self.title, can_change))
-            .into_response()
-    }
+fn file(kind: &'static str, text: &'static str) -> Response {
+    ([(CONTENT_TYPE, kind)], text).into_response()
 }
 
 /// Carries out a request to change the load.
@@ -296,10 +264,7 @@ async fn report(State(shared): State<Arc<Shared>>) -> Response {
         return (StatusCode::NOT_FOUND, "The report cannot be read.").into_response();
     };
     let own = HeaderValue::from_static("frame-ancestors 'none'");
-    let headers = [
-        (CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8")),
-        (CONTENT_SECURITY_POLICY, own),
-    ];
+    let headers = [(CONTENT_TYPE, HeaderValue::from_static(HTML)), (CONTENT_SECURITY_POLICY, own)];
     (headers, text).into_response()
 }
 
@@ -316,54 +281,4 @@ async fn events(
         let event = viewer.next_event().await?;
         Some((Ok(event), viewer))
     }))
-}
-
-/// A browser that shows the page.
-struct Viewer {
-    shared: Arc<Shared>,
-    now: watch::Receiver<Arc<str>>,
-    /// Number of the entry of the past that the viewer is told next.
-    next: usize,
-    /// Whether the viewer was told that the command has ended.
-    is_over: bool,
-}
-
-impl Viewer {
-    fn new(shared: Arc<Shared>, next: usize) -> Self {
-        shared.viewers.fetch_add(1, Ordering::Relaxed);
-        let mut now = shared.now.subscribe();
-        now.mark_changed();
-        Self { shared, now, next, is_over: false }
-    }
-
-    /// Waits for something new, and returns it; `None` after the end of the command.
-    async fn next_event(&mut self) -> Option<Event> {
-        if self.is_over {
-            // The connection stays until the browser ends it, which then has the report.
-            self.shared.closed.cancelled().await;
-            return None;
-        }
-        self.now.changed().await.ok()?;
-        let ended = match &*self.shared.stage.borrow() {
-            Stage::GoesOn => None,
-            Stage::Ended(report) => Some(report.is_some()),
-        };
-        self.is_over = ended.is_some();
-        let (past, next) = self.shared.past().since(self.next);
-        self.next = next;
-        let (id, now) = (&self.shared.id, self.now.borrow_and_update().clone());
-        let ended = match ended {
-            None => "null",
-            Some(true) => "\"report\"",
-            Some(false) => "\"nothing\"",
-        };
-        let data = format!("{{\"id\":\"{id}\",\"now\":{now},\"past\":{past},\"ended\":{ended}}}");
-        Some(Event::default().id(format!("{id} {next}")).data(data))
-    }
-}
-
-impl Drop for Viewer {
-    fn drop(&mut self) {
-        self.shared.viewers.fetch_sub(1, Ordering::Relaxed);
-    }
 }

@@ -14,8 +14,8 @@ use crate::record::StoppedEarly;
 use crate::report::{PlannedLoad, Progress};
 use crate::scenario::{ITERATION, LoadLevel, Scenario};
 
-/// Observer that shows an experiment on the terminal.
-pub(super) struct TerminalProgress<'a> {
+/// Observer that shows an experiment on the terminal and the live page.
+pub(super) struct ProgressObserver<'a> {
     progress: &'a mut Progress,
     /// Control through which a user may change the load, if any.
     control: Option<Control>,
@@ -36,7 +36,7 @@ struct Round {
     start: Option<Instant>,
 }
 
-impl<'a> TerminalProgress<'a> {
+impl<'a> ProgressObserver<'a> {
     /// Creates an observer that shows an experiment through `progress`.
     pub(super) fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
         Self { progress, control: None, on_loss, live_with_workers: false, round: None }
@@ -76,7 +76,7 @@ impl Round {
     }
 }
 
-impl Observe for TerminalProgress<'_> {
+impl Observe for ProgressObserver<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
         let progress = &mut *self.progress;
         match event {
