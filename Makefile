@@ -41,7 +41,7 @@ help: ## List the recipes
 
 # Tests show the live view in tmux and reports in Chromium, mmdebstrap makes the images, HAProxy is the load balancer of
 # replicas, redis-tools has redis-benchmark, and openssl makes the certificate of an nginx.
-PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light openssl caddy haproxy redis-tools
+PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light openssl caddy haproxy redis-tools prometheus
 IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
 setup: ## Install the requirements of the tests from PyPI and, as root, from Debian

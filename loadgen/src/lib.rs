@@ -38,7 +38,8 @@
 //! - [`experiment`]: decides what to measure, in which order, and what to record.
 //! - [`report`]: presents a record to a person or a program. `formats` lay the record out, in
 //!   `words` that they share, such as a confidence interval in `words/interval`. `html` is the
-//!   page, `live` the live view, `progress` the lines that replace the live view.
+//!   page, `live` the live view, `progress` the lines that replace the live view, `web` the live page,
+//!   `telemetry` what Prometheus and collectors of OpenTelemetry are told.
 //! - [`commands`]: one file for each subcommand, and the code that subcommands share. [`cli`]: the
 //!   arguments of the subcommands. [`failure`]: how subcommands end.
 //! - [`process`]: this process: memory, threads, signals, standard streams.

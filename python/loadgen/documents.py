@@ -869,6 +869,24 @@ class EffectiveSamples:
     p99_9: int | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
+class TelemetryRecord:
+    """Messages with metrics that were sent to a collector while the run went on (`--otlp`). They have the sums of everything so far or, with the temporality `delta`, what was added since the last message that arrived, so that a later message makes up for one that did not arrive."""
+
+    delivered: int
+    """Messages that arrived."""
+    is_complete: bool
+    """Whether a message arrived that has all that was measured."""
+    last_error: str | None
+    """Why the last of the messages that did not arrive whole did not; `null` if all arrived."""
+    messages: int
+    """Messages that were sent."""
+    rejected_values: int
+    """Values that the collector rejected."""
+    url: str
+    """URL of the collector, without a password and a query."""
+
+
 Test: TypeAlias = Literal["paired", "one_start", "welch"]
 """Statistical test of whether two targets differ."""
 
@@ -963,6 +981,7 @@ VerdictKind: TypeAlias = Literal[
     "not_steady",
     "too_few_samples",
     "stopped_early",
+    "telemetry_incomplete",
     "interrupted",
 ]
 """Kind of a verdict. The code of a kind, in documents and in reports, is the kind's name in snake case."""
@@ -1351,6 +1370,8 @@ class Environment:
     """Runtime of the targets: `process`, `podman`, or `url` for a server that was already running."""
     system: SystemRecord
     """Settings of the machine that change what is measured; all unknown in documents of earlier versions."""
+    telemetry: TelemetryRecord | None
+    """What became of the metrics that were sent to a collector; `null` without `--otlp`, or in documents of earlier versions."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@
 mod fields;
 mod keys;
 mod markdown;
+mod metrics;
 mod options;
 mod python;
 mod verdicts;
@@ -113,6 +114,7 @@ fn table(name: &str, page: &str) -> Result<String, String> {
         "keys" => keys::table(of),
         "options" => options::options(of),
         "subcommands" => options::subcommands(of),
+        "metrics" => Some(metrics::table()),
         "values" => return fields::values(of),
         "verdicts" => Some(verdicts::table()),
         _ => None,

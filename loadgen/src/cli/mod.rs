@@ -16,6 +16,7 @@ mod request;
 mod runtime;
 mod saved;
 mod schema;
+mod telemetry;
 mod tls;
 mod values;
 mod web;
@@ -39,6 +40,7 @@ pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 pub use self::schema::{DocumentName, SchemaArgs};
+pub use self::telemetry::TelemetryArgs;
 pub use self::tls::TlsArgs;
 use self::values::percent;
 pub use self::web::WebArgs;
@@ -304,6 +306,9 @@ pub struct MeasuringArgs {
     /// Live page.
     #[command(flatten)]
     pub web: WebArgs,
+    /// Telemetry.
+    #[command(flatten)]
+    pub telemetry: TelemetryArgs,
     /// Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME].
     #[arg(short, long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -328,7 +333,7 @@ pub struct ExperimentArgs {
     pub quick: bool,
     /// Print what would be measured, what would be left out and why, about how long that takes, and what would be
     /// installed first. Starts, installs and sends nothing. The exit code is 4 if nothing could be measured.
-    #[arg(long, conflicts_with_all = ["workers", "seed", "no_calibrate", "anyway", "no_progress", "web", "web_control", "out", "format", "json"])]
+    #[arg(long, conflicts_with_all = ["workers", "seed", "no_calibrate", "anyway", "no_progress", "web", "web_control", "otlp", "prometheus", "out", "format", "json"])]
     pub check: bool,
     /// Number of rounds over each arm, from 1 to 1000 [default: from the experiment].
     #[arg(short = 'R', long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]

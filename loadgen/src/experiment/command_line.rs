@@ -1,5 +1,7 @@
 //! The command line of this process, for the record.
 
+use url::Url;
+
 /// Substrings of the names of headers whose values are usually secret.
 pub(super) const SECRET: [&str; 7] =
     ["auth", "cookie", "key", "password", "secret", "session", "token"];
@@ -8,7 +10,11 @@ pub(super) const SECRET: [&str; 7] =
 /// it: `-kH`.
 const SHORT: char = 'H';
 
-/// Returns the command line of this process, without the values of headers that are usually secret.
+/// Beginning of the option whose value is the URL of a collector, which may have a password or a key.
+const COLLECTOR: &str = "--otlp=";
+
+/// Returns the command line of this process, without the values of headers that are usually secret, and without the
+/// password and the query of a collector's URL.
 pub(super) fn command_line() -> Vec<String> {
     shown(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
@@ -21,7 +27,11 @@ fn shown(words: impl Iterator<Item = String>) -> Vec<String> {
         let has_next = word == "--header" || short.is_some_and(|at| at + 1 == word.len());
         let is_value = std::mem::replace(&mut is_header, has_next);
         let is_option = short.is_some() || word.starts_with("--header");
-        if is_value || is_option { without_secret(&word) } else { word }
+        match word.strip_prefix(COLLECTOR) {
+            Some(url) => format!("{COLLECTOR}{}", without_password(url)),
+            None if is_value || is_option => without_secret(&word),
+            None => word,
+        }
     };
     words.map(one).collect()
 }
@@ -34,6 +44,20 @@ fn without_secret(word: &str) -> String {
         }
         _ => word.to_owned(),
     }
+}
+
+/// Returns a URL without its password and its query.
+fn without_password(text: &str) -> String {
+    let Ok(mut url) = Url::parse(text) else { return text.to_owned() };
+    if url.password().is_none() && url.query().is_none() {
+        return text.to_owned();
+    }
+    if url.password().is_some() {
+        // Refused only by URLs that cannot have one.
+        let _ = url.set_password(Some("…"));
+    }
+    url.set_query(url.query().is_some().then_some("…"));
+    url.as_str().replace("%E2%80%A6", "…")
 }
 
 #[cfg(test)]
@@ -57,6 +81,9 @@ mod tests {
                 "accept: text/html",
                 "authorization: no option",
                 "-u5",
+                "--otlp=https://me:abc@host/otlp?key=abc",
+                "--otlp=http://host:4318",
+                "--otlp",
             ]),
             [
                 "loadgen",
@@ -71,6 +98,9 @@ mod tests {
                 "accept: text/html",
                 "authorization: no option",
                 "-u5",
+                "--otlp=https://me:…@host/otlp?…",
+                "--otlp=http://host:4318",
+                "--otlp",
             ]
         );
     }

@@ -68,6 +68,7 @@ pub fn environment(
         // Each job has its own.
         limits: BTreeMap::new(),
         system: SystemRecord::default(),
+        telemetry: None,
     }
 }
 

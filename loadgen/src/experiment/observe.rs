@@ -2,6 +2,7 @@
 //! results, or end the experiment early.
 
 use std::ops::ControlFlow;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::measured::{Measured, MeasuredRound};
@@ -136,6 +137,12 @@ impl<'a> Observers<'a> {
     /// Returns a callback that receives what the services use now; `None` if no observer shows it.
     #[must_use]
     pub fn usage_teller(&self) -> Option<UsageTeller> {
-        self.all.iter().find_map(|observer| observer.usage_teller())
+        let tellers = self.all.iter().filter_map(|observer| observer.usage_teller());
+        tellers.reduce(|one, other| {
+            Arc::new(move |usage| {
+                one(usage.clone());
+                other(usage);
+            })
+        })
     }
 }

@@ -8,7 +8,10 @@ use super::container_limits::limits;
 use super::environment::environment;
 use super::job::Job;
 use crate::lab::{Lab, Layout};
-use crate::record::{Environment, SystemRecord};
+use crate::record::{Environment, SystemRecord, TelemetryRecord};
+
+/// Function that tells what became of the metrics that were sent to a collector so far.
+pub type ExportsTeller = Box<dyn Fn() -> Option<TelemetryRecord>>;
 
 /// Place and time of an experiment, for its record.
 pub struct Site<'a> {
@@ -20,6 +23,7 @@ pub struct Site<'a> {
     system: SystemRecord,
     /// Descriptions collected so far, each for other backends.
     environments: RefCell<Vec<Environment>>,
+    exports: Option<ExportsTeller>,
 }
 
 impl<'a> Site<'a> {
@@ -27,7 +31,13 @@ impl<'a> Site<'a> {
     /// its load before the preparation of the experiment.
     pub fn new(layout: &'a Layout, system: SystemRecord) -> Self {
         let started = SystemTime::now();
-        Self { layout, started, system, environments: RefCell::default() }
+        Self { layout, started, system, environments: RefCell::default(), exports: None }
+    }
+
+    /// Returns the site of an experiment whose metrics are sent to a collector.
+    #[must_use]
+    pub fn exporting(self, exports: ExportsTeller) -> Self {
+        Self { exports: Some(exports), ..self }
     }
 
     /// Returns a description of the machine and of its software, with the backends in these
@@ -48,6 +58,7 @@ impl<'a> Site<'a> {
                 found
             }
         };
-        Environment { limits: limits(job, lab), system: self.system.clone(), ..found }
+        let telemetry = self.exports.as_ref().and_then(|exports| exports());
+        Environment { limits: limits(job, lab), system: self.system.clone(), telemetry, ..found }
     }
 }

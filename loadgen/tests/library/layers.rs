@@ -42,7 +42,7 @@ const MAY_IMPORT: [(&str, &[&str]); 7] = [
 
 /// Foreign crates that only one place may name, and that place.
 const HOMES: [(&str, &str); 3] =
-    [("zenoh", "cluster/bus/"), ("ratatui", "report/live/"), ("axum", "report/web/")];
+    [("zenoh", "cluster/bus/"), ("ratatui", "report/live/"), ("axum", "report/")];
 
 #[test]
 fn imports_flow_one_way() {

@@ -8,6 +8,7 @@ mod common;
 mod allocations;
 mod circles;
 mod codes;
+mod dashboard;
 mod engine;
 mod experiment;
 mod layers;

@@ -60,6 +60,7 @@ mod saved;
 mod slices;
 mod sockets;
 mod stages;
+mod telemetry;
 mod turns;
 mod unlike;
 mod unused;

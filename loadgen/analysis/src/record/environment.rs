@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::system::SystemRecord;
+use super::telemetry::TelemetryRecord;
 use loadgen_text::limits;
 
 /// Machine, software and limits of a run. A value that loadgen cannot find out is empty, 0 or
@@ -59,6 +60,10 @@ pub struct Environment {
     /// versions.
     #[serde(default)]
     pub system: SystemRecord,
+    /// What became of the metrics that were sent to a collector; `None` without `--otlp`, or in
+    /// documents of earlier versions.
+    #[serde(default)]
+    pub telemetry: Option<TelemetryRecord>,
 }
 
 /// A file system.

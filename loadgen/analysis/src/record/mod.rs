@@ -38,6 +38,7 @@ mod slices;
 mod stage;
 mod system;
 mod target;
+mod telemetry;
 mod threshold;
 mod verdict;
 
@@ -86,5 +87,6 @@ pub use slices::{SliceRecord, SlicesPair, SlicesRecord};
 pub use stage::StageResult;
 pub use system::{SharedCoreRecord, SystemRecord};
 pub use target::{ServerRecord, ServerSize, TargetRecord};
+pub use telemetry::TelemetryRecord;
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};

@@ -20,6 +20,7 @@ mod silence;
 mod steady;
 mod streams;
 mod system;
+mod telemetry;
 mod workers;
 
 use self::answers::{answers_differ, answers_vary};
@@ -43,6 +44,7 @@ use self::silence::silence;
 use self::steady::not_steady;
 use self::streams::slow_reader;
 use self::system::system;
+use self::telemetry::telemetry;
 use self::workers::slow_worker;
 use crate::record::{
     ExpectedContentRecord, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
@@ -99,6 +101,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     verdicts.extend(unlike_limits(record));
     verdicts.extend(users_queue(record));
     verdicts.extend(few_cores(record));
+    verdicts.extend(telemetry(record));
     verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
     if record.interrupted {
         verdicts.push(Verdict {

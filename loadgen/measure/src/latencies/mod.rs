@@ -164,7 +164,8 @@ impl Latencies {
 
     /// Returns each recorded latency (in µs, to three significant digits) with its number of
     /// samples, in ascending order.
-    pub(crate) fn recorded(&self) -> Vec<(u64, u64)> {
+    #[must_use]
+    pub fn recorded(&self) -> Vec<(u64, u64)> {
         let Some(histogram) = self.summable() else { return Vec::new() };
         let each = histogram.iter_recorded();
         each.map(|value| (value.value_iterated_to(), value.count_at_value())).collect()

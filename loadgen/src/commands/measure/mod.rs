@@ -1,12 +1,16 @@
 //! Carries out an experiment for `run`, `manager`, `capacity` and `experiment`.
 
 mod live_page;
+mod planned_load;
 mod progress_observer;
+mod telemetry;
+mod telemetry_observer;
 
 use std::io;
 use std::path::Path;
 
 use self::progress_observer::ProgressObserver;
+use self::telemetry_observer::TelemetryObserver;
 use super::options::Output;
 use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
@@ -28,6 +32,7 @@ use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Lacks, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
 use crate::record::{GitRecord, SavedAs};
+use crate::report::telemetry::Telemetry;
 use crate::report::{Format, LivePage, Progress, Reported, is_in_front, is_live, leave_terminal};
 use crate::text::say;
 
@@ -91,13 +96,12 @@ fn prepare(
     Ok((folder, layout, stdout))
 }
 
-/// Returns the processes that have users, with the open files that a live page needs.
+/// Returns the processes that have users, with the open files that a live page and telemetry need.
 fn processes(job: &Job, output: &Output) -> Processes {
     let processes = Processes::of(job);
-    match output.web.web {
-        Some(_) => processes.reserving(LivePage::CONNECTIONS.into()),
-        None => processes,
-    }
+    let page = output.web.web.as_ref().map_or(0, |_| LivePage::CONNECTIONS);
+    let metrics = output.telemetry.prometheus.as_ref().map_or(0, |_| Telemetry::CONNECTIONS);
+    processes.reserving((page + metrics).into())
 }
 
 /// Returns the error that this process could not be pinned to its CPUs.
@@ -129,6 +133,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     let can_change = E::CAN_CHANGE && jobs.iter().all(|job| job.method == Method::Rounds);
     let control = if can_change { control } else { control.with_fixed_load() };
     live_page::open(&output.web, &mut progress, &control, can_change)?;
+    let telemetry = telemetry::begin(&output.telemetry, folder.path(), &progress)?;
     terminal::listen(&control, Screen { is_in_front, is_live });
     let turn = tokio::select! {
         biased;
@@ -164,10 +169,19 @@ async fn execute<E: Experiment<Record: Reported>>(
     let job = &jobs[0];
     let _socket = E::CAN_CHANGE.then(|| open_socket(folder.path(), &control, &progress));
     let site = Site::new(layout, system);
-    let shown = ProgressObserver::new(&mut progress, job.on_loss)
-        .changed_by(&control)
+    let site = match &telemetry {
+        Some(telemetry) => site.exporting(telemetry.exports()),
+        None => site,
+    };
+    let shown = ProgressObserver::new(&mut progress, &control, job.on_loss)
         .live_with_workers(output.live && job.remote.is_some());
-    let observers = Observers::from(experiment.observers(&site, folder)).with(shown);
+    let told = telemetry.as_ref().map(|telemetry| {
+        let is_running = matches!(job.subject, Subject::Running(_));
+        TelemetryObserver::new(telemetry.teller(), &control, is_running)
+    });
+    let observers = Observers::from(experiment.observers(&site, folder));
+    // The observer that shows takes what it is told of.
+    let observers = told.into_iter().fold(observers, Observers::with).with(shown);
     let session = Session::new(jobs, lab, observers, layout, folder.path(), interrupt.clone());
     let mut session = session.in_turn(turn);
     if E::CAN_CHANGE {
@@ -179,6 +193,9 @@ async fn execute<E: Experiment<Record: Reported>>(
         return E::failure(measured).map_or_else(|| Ok(nothing_measured(&mut progress)), Err);
     }
     let interrupted = interrupt.is_cancelled();
+    if let Some(telemetry) = &telemetry {
+        telemetry.all_told().await;
+    }
     let record = experiment.record(&measured, &site, session.lab(), interrupted);
     let saved = save(&record, folder);
     session.close().await;
@@ -196,6 +213,9 @@ async fn execute<E: Experiment<Record: Reported>>(
     if let Some(page) = page {
         let report = saved.is_ok().then(|| folder.page());
         live_page::end(page, report, interrupted, &interrupt);
+    }
+    if let Some(telemetry) = &telemetry {
+        telemetry::linger(telemetry, interrupted, &interrupt);
     }
     let exit = E::exit(&record, failed);
     saved.and(shown)?;

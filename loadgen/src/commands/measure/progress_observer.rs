@@ -3,70 +3,54 @@
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
+use super::planned_load::LoadOfRound;
 use crate::cluster::OnLoss;
-use crate::engine::load::Planned;
 use crate::engine::{LostWorker, Plan};
 use crate::experiment::control::Control;
 use crate::experiment::observe::{Begun, Event, Observe};
 use crate::lab::UsageTeller;
-use crate::measure::{GrowingSeries, Timeline};
+use crate::measure::Timeline;
 use crate::record::StoppedEarly;
-use crate::report::{PlannedLoad, Progress};
-use crate::scenario::{ITERATION, LoadLevel, Scenario};
+use crate::report::Progress;
+use crate::scenario::{ITERATION, Scenario};
 
 /// Observer that shows an experiment on the terminal and the live page.
 pub(super) struct ProgressObserver<'a> {
     progress: &'a mut Progress,
-    /// Control through which a user may change the load, if any.
-    control: Option<Control>,
+    /// Control through which a user may change the load.
+    control: Control,
     /// Reaction to the loss of a worker.
     on_loss: OnLoss,
     /// Whether the live view opens after the wait for workers. Until then, plain lines let the user
     /// copy the command for each host.
     live_with_workers: bool,
+    load: LoadOfRound,
     round: Option<Round>,
 }
 
-/// The round in progress.
+/// Lengths of the round in progress.
 struct Round {
-    planned: Planned,
     warmup: Duration,
     ramp_up: Duration,
     length: Option<Duration>,
-    start: Option<Instant>,
 }
 
 impl<'a> ProgressObserver<'a> {
     /// Creates an observer that shows an experiment through `progress`.
-    pub(super) fn new(progress: &'a mut Progress, on_loss: OnLoss) -> Self {
-        Self { progress, control: None, on_loss, live_with_workers: false, round: None }
-    }
-
-    /// Returns the observer with a control whose changes of the load are shown.
-    pub(super) fn changed_by(self, control: &Control) -> Self {
-        Self { control: Some(control.clone()), ..self }
+    pub(super) fn new(progress: &'a mut Progress, control: &Control, on_loss: OnLoss) -> Self {
+        let (control, load) = (control.clone(), LoadOfRound::default());
+        Self { progress, control, on_loss, live_with_workers: false, load, round: None }
     }
 
     /// Returns the observer; if `is_live`, the live view opens after the wait for workers.
     pub(super) fn live_with_workers(self, is_live: bool) -> Self {
         Self { live_with_workers: is_live, ..self }
     }
-
-    fn tick(&mut self, results: &GrowingSeries) {
-        let Some((round, start)) = self.round.as_ref().and_then(|it| Some((it, it.start?))) else {
-            return;
-        };
-        let elapsed = Instant::now().saturating_duration_since(start);
-        let changed = self.control.as_ref().and_then(|control| control.reached(elapsed));
-        let load = changed.unwrap_or_else(|| round.planned.at(elapsed));
-        self.progress.tick(planned(load), results);
-    }
 }
 
 impl Round {
     fn new(plan: &Plan) -> Self {
-        let (warmup, ramp_up, length) = (plan.warmup, plan.ramp_up(), plan.length());
-        Self { planned: Planned::of(plan), warmup, ramp_up, length, start: None }
+        Self { warmup: plan.warmup, ramp_up: plan.ramp_up(), length: plan.length() }
     }
 
     fn timeline(&self, start: Instant) -> Timeline {
@@ -93,17 +77,22 @@ impl Observe for ProgressObserver<'_> {
             Event::RoundBegan(Begun { name, plan, .. }) => {
                 progress.round_started(name, &rows(&plan.scenario));
                 self.round = Some(Round::new(plan));
+                self.load.begin(plan);
             }
             Event::LoadStarted(start) => {
-                if let Some(round) = &mut self.round {
-                    round.start = Some(*start);
+                self.load.start(*start);
+                if let Some(round) = &self.round {
                     progress.load_started(round.timeline(*start));
                 }
             }
             Event::Snapshot(worker, snapshot, results) => {
                 progress.snapshot(*worker, snapshot, results);
             }
-            Event::Tick(results, _) => self.tick(results),
+            Event::Tick(results, _) => {
+                if let Some(load) = self.load.now(&self.control) {
+                    progress.tick(load, results);
+                }
+            }
             Event::Lost(lost) => {
                 progress.lost(lost.worker);
                 progress.note(&note(lost, self.on_loss));
@@ -124,13 +113,6 @@ fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     match on_loss {
         OnLoss::Fail => format!("  {lost}; the run ends"),
         OnLoss::Continue => format!("  {lost}; the other workers continue"),
-    }
-}
-
-fn planned(load: LoadLevel) -> PlannedLoad {
-    match load {
-        LoadLevel::Users(users) => PlannedLoad::Users(users),
-        LoadLevel::Rate(per_s) => PlannedLoad::Rate(per_s),
     }
 }
 

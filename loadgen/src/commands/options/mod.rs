@@ -10,13 +10,14 @@ pub mod request;
 pub mod runtime;
 pub mod servers;
 pub mod slices;
+pub mod telemetry;
 pub mod tls;
 pub mod unused;
 
 use std::path::{Path, PathBuf};
 
 use self::servers::servers;
-use crate::cli::{CommonArgs, MeasuringArgs, WebArgs};
+use crate::cli::{CommonArgs, MeasuringArgs, TelemetryArgs, WebArgs};
 use crate::cluster::{OnLoss, RemoteWorkers};
 use crate::experiment::contender::{Numbers, product};
 use crate::experiment::job::{Job, Method, random_seed};
@@ -57,6 +58,8 @@ pub struct Output {
     pub anyway: bool,
     /// The live page, if any.
     pub web: WebArgs,
+    /// Where metrics go, if anywhere.
+    pub telemetry: TelemetryArgs,
     /// Folder to save the results in; `None` for a new folder in `runs/`.
     pub folder: Option<PathBuf>,
     /// Format of the document on stdout.
@@ -71,10 +74,11 @@ pub fn scenario_to_run(named: &str) -> Result<Scenario, Failure> {
 
 impl From<&MeasuringArgs> for Output {
     fn from(measuring: &MeasuringArgs) -> Self {
-        let MeasuringArgs { no_progress, anyway, web, out, format, json, .. } = measuring;
+        let MeasuringArgs { no_progress, anyway, web, telemetry, out, format, json, .. } =
+            measuring;
         let format = if *json { Format::Json } else { *format };
-        let web = web.clone();
-        Self { live: !no_progress, anyway: *anyway, web, folder: out.clone(), format }
+        let (web, telemetry) = (web.clone(), telemetry.clone());
+        Self { live: !no_progress, anyway: *anyway, web, telemetry, folder: out.clone(), format }
     }
 }
 

@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use self::lines::Pace;
+use super::listen::ServeAddress;
 use super::live::{self, Screen};
 use super::view::{Forecast, PlannedLoad, Round, Second, Seconds, View};
-use super::web::{Controls, Entry, LivePage, PageAddress};
+use super::web::{Controls, Entry, LivePage};
 use crate::measure::{GrowingSeries, PresentUsage, Snapshot, Timeline};
 use crate::text::{duration, say};
 
@@ -74,7 +75,7 @@ impl Progress {
     /// If the address cannot be used.
     pub fn serve_page(
         &mut self,
-        address: &PageAddress,
+        address: &ServeAddress,
         id: String,
         controls: Option<Controls>,
     ) -> io::Result<String> {

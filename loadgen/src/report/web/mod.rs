@@ -2,17 +2,15 @@
 //!
 //! - `past`: what happened so far, of which each viewer is told once. `now`: what is known now.
 //! - `page`: the page, whose script and style are in `assets/`.
-//! - `address`: where the page is served. `access`: who may see it, and who may change the load.
-//! - `listener`: bounds the number of connections. `server`: serves the page. `viewer`: a browser that shows
-//!   it, and what it is told. `shared`: the state that they share.
+//! - `access`: who may see the page, and who may change the load.
+//! - `server`: serves the page. `viewer`: a browser that shows it, and what it is told. `shared`: the state
+//!   that they share.
 //!
 //! The page is served by a thread of its own, on Linux at the lowest priority, for which nobody waits: what
 //! happens is sent to it, and what is known is borrowed for a moment once a second. A viewer who does not
 //! read is told nothing more until it does; only one message is kept for it.
 
 mod access;
-mod address;
-mod listener;
 mod now;
 mod page;
 mod past;
@@ -23,6 +21,5 @@ mod tests;
 mod viewer;
 
 pub use access::{Answer, Controls};
-pub use address::PageAddress;
 pub(super) use past::Entry;
 pub use server::LivePage;

@@ -26,13 +26,12 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::access::{Controls, refusal};
-use super::address::PageAddress;
-use super::listener::Bounded;
 use super::now::now;
 use super::page;
 use super::past::Entry;
 use super::shared::{Shared, Stage};
 use super::viewer::Viewer;
+use crate::report::listen::{Bounded, ServeAddress};
 use crate::report::view::View;
 
 /// Time between two messages to a viewer, which are sent even if nothing changed, because times advance.
@@ -70,19 +69,19 @@ impl LivePage {
     /// # Errors
     /// If the address cannot be used.
     pub(in crate::report) fn open(
-        address: &PageAddress,
+        address: &ServeAddress,
         id: String,
         known: watch::Receiver<View>,
         controls: Option<Controls>,
     ) -> io::Result<Self> {
-        let PageAddress { host, port } = address;
+        let ServeAddress { host, port } = address;
         let listener = std::net::TcpListener::bind((host.as_str(), *port))?;
         listener.set_nonblocking(true)?;
         let bound = listener.local_addr()?;
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
         // Without a name that others know, the page of all interfaces is at this host's own name.
         let shown = if bound.ip().is_unspecified() { own.clone() } else { host.clone() };
-        let url = PageAddress { host: shown, port: bound.port() };
+        let url = ServeAddress { host: shown, port: bound.port() };
         let shared = Arc::new(Shared {
             id,
             title: known.borrow().scenario.clone(),

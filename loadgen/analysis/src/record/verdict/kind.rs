@@ -617,6 +617,16 @@ pub enum VerdictKind {
     /// - **Evidence:** `stopped_early` of the document has the target, the round and the threshold.
     /// - **Remedy:** To measure all rounds in spite of a failed threshold, run without `--fail-fast`.
     StoppedEarly,
+    /// A collector did not get all metrics of the run.
+    ///
+    /// Some messages with metrics did not arrive at the collector of `--otlp`, or the collector rejected some
+    /// values. The results of the run are not affected; what others show of it may have gaps, or lack the end.
+    /// The message says which.
+    ///
+    /// - **Evidence:** In `telemetry` of `environment`, fewer messages were delivered than sent, values were
+    ///   rejected, or `is_complete` is false.
+    /// - **Remedy:** See the log of the collector, and [Show a run in Grafana](../how-to/show-in-grafana.md).
+    TelemetryIncomplete,
     /// The run was interrupted.
     ///
     /// The run was stopped before its planned end. The results are those from before the interruption.

@@ -20,14 +20,14 @@ const REQUEST: Duration = Duration::from_secs(5);
 
 /// A listener of which further connections wait until others end.
 #[derive(Debug)]
-pub(super) struct Bounded {
+pub(in crate::report) struct Bounded {
     listener: TcpListener,
     room: Arc<Semaphore>,
 }
 
 /// A connection, which makes room for another when it is dropped.
 #[derive(Debug)]
-pub(super) struct Connection {
+pub(in crate::report) struct Connection {
     stream: TcpStream,
     /// End of the time for the request; `None` once there is a response.
     deadline: Option<Pin<Box<Sleep>>>,
@@ -35,7 +35,7 @@ pub(super) struct Connection {
 }
 
 impl Bounded {
-    pub(super) fn new(listener: TcpListener, most: usize) -> Self {
+    pub(in crate::report) fn new(listener: TcpListener, most: usize) -> Self {
         Self { listener, room: Arc::new(Semaphore::new(most)) }
     }
 }

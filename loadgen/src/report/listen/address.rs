@@ -1,19 +1,19 @@
-//! Address at which the live page is served.
+//! Address at which loadgen serves something.
 
 use std::fmt;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::str::FromStr;
 
-/// Host and port at which the live page is served.
+/// Host and port at which loadgen serves something, such as the live page.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PageAddress {
+pub struct ServeAddress {
     /// Name or address of a network interface of this host.
     pub host: String,
     /// Port; 0 chooses a free port.
     pub port: u16,
 }
 
-impl FromStr for PageAddress {
+impl FromStr for ServeAddress {
     type Err = String;
 
     /// Parses `HOST:PORT`, `PORT` of this host only, or `HOST` with a free port. An IPv6 address with a
@@ -44,7 +44,7 @@ impl FromStr for PageAddress {
     }
 }
 
-impl fmt::Display for PageAddress {
+impl fmt::Display for ServeAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.host.contains(':') {
             true => write!(f, "[{}]:{}", self.host, self.port),
@@ -59,7 +59,7 @@ mod tests {
 
     #[test]
     fn a_host_a_port_or_both_are_an_address() {
-        let said = |text: &str| text.parse::<PageAddress>().map(|address| address.to_string());
+        let said = |text: &str| text.parse::<ServeAddress>().map(|address| address.to_string());
         for (text, address) in [
             ("8089", "127.0.0.1:8089"),
             ("0.0.0.0:8089", "0.0.0.0:8089"),

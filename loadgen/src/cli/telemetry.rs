@@ -1,0 +1,49 @@
+//! Telemetry, which everything that measures may have.
+
+use clap::Args;
+
+use crate::report::ServeAddress;
+
+/// Port of 127.0.0.1 at which Prometheus finds metrics, the same as that of the libraries of OpenTelemetry.
+const PORT: u16 = 9464;
+
+/// Where metrics go while the command measures.
+#[derive(Debug, Clone, Args)]
+pub struct TelemetryArgs {
+    /// Send metrics, once a second, to a collector of OpenTelemetry at this URL, such as http://localhost:4318, or to
+    /// Prometheus: http://localhost:9090/api/v1/otlp. Without URL, the environment variables OTEL_EXPORTER_OTLP_*
+    /// name it, which are followed in any case [default: http://localhost:4318].
+    #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub otlp: Option<String>,
+    /// Serve metrics for Prometheus at this address, below /metrics: HOST:PORT, HOST, or PORT of this host only;
+    /// 127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values.
+    #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1", value_parser = address)]
+    pub prometheus: Option<ServeAddress>,
+}
+
+/// Parses an address, with the port that Prometheus is told of unless the text has another.
+fn address(text: &str) -> Result<ServeAddress, String> {
+    let address: ServeAddress = text.parse()?;
+    let has_port = address.port != 0 || text == "0" || text.ends_with(":0");
+    Ok(if has_port { address } else { ServeAddress { port: PORT, ..address } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_port_has_that_of_metrics() {
+        let said = |text| address(text).map(|address| address.to_string());
+        for (text, address) in [
+            ("127.0.0.1", "127.0.0.1:9464"),
+            ("::1", "[::1]:9464"),
+            ("0.0.0.0:80", "0.0.0.0:80"),
+            ("9000", "127.0.0.1:9000"),
+            ("localhost:0", "localhost:0"),
+        ] {
+            assert_eq!(said(text).as_deref(), Ok(address));
+        }
+        assert!(said("http://a").is_err());
+    }
+}

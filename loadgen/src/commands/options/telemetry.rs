@@ -1,0 +1,44 @@
+//! Builds the settings of telemetry from the command line and the environment.
+
+use std::env;
+use std::path::Path;
+
+use crate::cli::TelemetryArgs;
+use crate::failure::{Exit, Failure};
+use crate::report::telemetry::{BadSetting, OtlpSettings, TelemetrySettings};
+
+/// Returns where the metrics go of a command that saves its results in this folder; `None` if nobody asked for them.
+///
+/// # Errors
+/// If a setting of the environment or the URL cannot be followed.
+pub fn settings(args: &TelemetryArgs, folder: &Path) -> Result<Option<TelemetrySettings>, Failure> {
+    let variable = |name: &str| env::var(name).ok();
+    let otlp = args
+        .otlp
+        .as_deref()
+        .map(|url| OtlpSettings::read(Some(url).filter(|url| !url.is_empty()), variable));
+    let otlp = otlp.transpose().map_err(|error| bad_setting(&error))?.flatten();
+    if otlp.is_none() && args.prometheus.is_none() {
+        return Ok(None);
+    }
+    let run = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    let mut resource = vec![
+        ("service.name".to_owned(), "loadgen".to_owned()),
+        ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
+        ("service.instance.id".to_owned(), format!("{host}/{run}")),
+        ("host.name".to_owned(), host),
+        ("loadgen.run".to_owned(), run),
+    ];
+    for (key, value) in otlp.iter().flat_map(|otlp| &otlp.resource) {
+        resource.retain(|(known, _)| known != key);
+        resource.push((key.clone(), value.clone()));
+    }
+    Ok(Some(TelemetrySettings { otlp, prometheus: args.prometheus.clone(), resource }))
+}
+
+/// Returns the error that a setting cannot be followed.
+pub fn bad_setting(error: &BadSetting) -> Failure {
+    let BadSetting { message, help } = error;
+    Failure::message(Exit::Usage, "bad_otlp_setting", message.clone(), help)
+}

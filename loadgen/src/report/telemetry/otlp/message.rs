@@ -1,0 +1,168 @@
+//! Fills the messages of OTLP, OpenTelemetry's protocol
+//! (<https://opentelemetry.io/docs/specs/otel/metrics/data-model/>).
+
+use std::collections::BTreeSet;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
+use opentelemetry_proto::tonic::common::v1::any_value::Value as AnyOf;
+use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
+use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as NumberOf;
+use opentelemetry_proto::tonic::metrics::v1::{
+    self as v1, AggregationTemporality, DataPointFlags, ExponentialHistogramDataPoint,
+    NumberDataPoint, ResourceMetrics, ScopeMetrics,
+};
+use opentelemetry_proto::tonic::resource::v1::Resource;
+
+use super::settings::Temporality;
+use crate::report::telemetry::durations::{Durations, SCALE};
+use crate::report::telemetry::known::{Point, Points, Value};
+use crate::report::telemetry::metrics::{Kind, Metric};
+
+/// Time over which counters and histograms have counted.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Span {
+    /// When counting began: with the command or, for differences, with the last message that arrived.
+    pub start: SystemTime,
+    pub end: SystemTime,
+    pub temporality: Temporality,
+}
+
+/// Gauges that have a value, by the name and the attributes.
+pub(super) type Gauges = BTreeSet<(&'static str, Vec<(&'static str, String)>)>;
+
+/// Returns the gauges that have a value.
+pub(super) fn gauges(points: &Points<'_>) -> Gauges {
+    let gauges = points.iter().filter(|(metric, _)| metric.kind == Kind::Gauge);
+    let each = |(metric, points): &(&'static Metric, Vec<Point<'_>>)| {
+        points.iter().map(|point| (metric.name, point.attributes.clone())).collect::<Vec<_>>()
+    };
+    gauges.flat_map(each).collect()
+}
+
+/// Returns the message with these values. `gone` has gauges that have no value any more: without a word, Prometheus would
+/// show the last value for five minutes.
+pub(super) fn message(
+    resource: &[(String, String)],
+    points: &Points<'_>,
+    gone: &Gauges,
+    span: Span,
+) -> ExportMetricsServiceRequest {
+    let attributes = resource.iter().map(|(key, value)| attribute(key, value)).collect();
+    let scope = InstrumentationScope {
+        name: "loadgen".to_owned(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        ..InstrumentationScope::default()
+    };
+    let metrics = points.iter().map(|(of, points)| metric(of, points, span));
+    let gone = gone.iter().map(|(name, attributes)| without_value(name, attributes, span.end));
+    let metrics = metrics.chain(gone).collect();
+    let scope_metrics = ScopeMetrics { scope: Some(scope), metrics, ..ScopeMetrics::default() };
+    let resource_metrics = ResourceMetrics {
+        resource: Some(Resource { attributes, ..Resource::default() }),
+        scope_metrics: vec![scope_metrics],
+        ..ResourceMetrics::default()
+    };
+    ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }
+}
+
+fn metric(of: &Metric, points: &[Point<'_>], span: Span) -> v1::Metric {
+    let aggregation_temporality = match span.temporality {
+        Temporality::Cumulative => AggregationTemporality::Cumulative,
+        Temporality::Delta => AggregationTemporality::Delta,
+    }
+    .into();
+    let numbers = || points.iter().filter_map(|point| number(point, span)).collect();
+    let data = match of.kind {
+        Kind::Gauge => Data::Gauge(v1::Gauge { data_points: numbers() }),
+        Kind::Counter => Data::Sum(v1::Sum {
+            data_points: numbers(),
+            aggregation_temporality,
+            is_monotonic: true,
+        }),
+        Kind::Histogram => {
+            let data_points = points.iter().filter_map(|point| histogram(point, span)).collect();
+            let histogram = v1::ExponentialHistogram { data_points, aggregation_temporality };
+            Data::ExponentialHistogram(histogram)
+        }
+    };
+    v1::Metric {
+        name: of.name.to_owned(),
+        description: of.help.to_owned(),
+        unit: of.unit.to_owned(),
+        data: Some(data),
+        ..v1::Metric::default()
+    }
+}
+
+fn number(point: &Point<'_>, span: Span) -> Option<NumberDataPoint> {
+    let (start, value) = match point.value {
+        Value::Counter(n) => (span.start, NumberOf::AsInt(i64::try_from(n).unwrap_or(i64::MAX))),
+        // A gauge has no start.
+        Value::Gauge(value) => (UNIX_EPOCH, NumberOf::AsDouble(value)),
+        Value::Histogram(_) => return None,
+    };
+    Some(NumberDataPoint {
+        attributes: attributes(&point.attributes),
+        start_time_unix_nano: nanoseconds(start),
+        time_unix_nano: nanoseconds(span.end),
+        value: Some(value),
+        ..NumberDataPoint::default()
+    })
+}
+
+fn histogram(point: &Point<'_>, span: Span) -> Option<ExponentialHistogramDataPoint> {
+    let Value::Histogram(durations) = point.value else { return None };
+    Some(ExponentialHistogramDataPoint {
+        attributes: attributes(&point.attributes),
+        start_time_unix_nano: nanoseconds(span.start),
+        time_unix_nano: nanoseconds(span.end),
+        count: durations.count,
+        sum: Some(durations.sum_s()),
+        scale: SCALE,
+        positive: Some(buckets(durations)),
+        ..ExponentialHistogramDataPoint::default()
+    })
+}
+
+/// Returns the counts of all buckets from the first to the last that has any.
+fn buckets(durations: &Durations) -> Buckets {
+    let ends = durations.exponential.first_key_value().zip(durations.exponential.last_key_value());
+    let Some(((first, _), (last, _))) = ends else { return Buckets::default() };
+    let count = |bucket| durations.exponential.get(&bucket).copied().unwrap_or(0);
+    Buckets { offset: *first, bucket_counts: (*first..=*last).map(count).collect() }
+}
+
+/// Says that a gauge has no value any more.
+fn without_value(name: &str, of: &[(&'static str, String)], now: SystemTime) -> v1::Metric {
+    let point = NumberDataPoint {
+        attributes: attributes(of),
+        time_unix_nano: nanoseconds(now),
+        flags: DataPointFlags::NoRecordedValueMask as u32,
+        ..NumberDataPoint::default()
+    };
+    let data = Some(Data::Gauge(v1::Gauge { data_points: vec![point] }));
+    v1::Metric { name: name.to_owned(), data, ..v1::Metric::default() }
+}
+
+fn attributes(of: &[(&'static str, String)]) -> Vec<KeyValue> {
+    of.iter().map(|(key, value)| attribute(key, value)).collect()
+}
+
+fn attribute(key: &str, value: &str) -> KeyValue {
+    // The only attribute that the semantic conventions define as a number.
+    let number = if key == "server.port" { value.parse().ok() } else { None };
+    let value = number.map_or_else(|| AnyOf::StringValue(value.to_owned()), AnyOf::IntValue);
+    KeyValue {
+        key: key.to_owned(),
+        value: Some(AnyValue { value: Some(value) }),
+        ..KeyValue::default()
+    }
+}
+
+fn nanoseconds(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,314 @@
+//! Reads where and how metrics are exported, by the environment variables that OpenTelemetry defines
+//! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use url::Url;
+
+/// Where the collector is, unless somebody says otherwise.
+const ENDPOINT: &str = "http://localhost:4318";
+
+/// Path of metrics below the collector's URL.
+const PATH: &str = "v1/metrics";
+
+/// Protocol in which loadgen exports.
+const PROTOCOL: &str = "http/protobuf";
+
+/// Whether a message has the sums since the start, or what was added since the last message.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(in crate::report::telemetry) enum Temporality {
+    #[default]
+    Cumulative,
+    Delta,
+}
+
+/// Where and how metrics are exported.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OtlpSettings {
+    /// URL that takes the messages.
+    pub url: Url,
+    /// Headers of each message, which may have a secret.
+    pub(super) headers: HeaderMap,
+    /// Longest time for a message and its answer.
+    pub(super) timeout: Duration,
+    /// Time between two messages.
+    pub(in crate::report::telemetry) interval: Duration,
+    pub(super) is_compressed: bool,
+    pub(super) temporality: Temporality,
+    /// Attributes of the program that exports, which the user gives it.
+    pub resource: Vec<(String, String)>,
+    /// Files in PEM form: certificates of authorities to trust, own certificate, and its private key.
+    pub(super) authorities: Option<PathBuf>,
+    pub(super) certificate: Option<PathBuf>,
+    pub(super) key: Option<PathBuf>,
+}
+
+/// A setting that cannot be followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadSetting {
+    /// What is wrong, with the name of the setting.
+    pub message: String,
+    /// What to do about it.
+    pub help: String,
+}
+
+impl OtlpSettings {
+    /// Reads the settings. `url` is that of `--otlp`, if it has one, and `variable` returns the value of an environment
+    /// variable; an empty value is none, as OpenTelemetry demands. Returns `None` if `OTEL_SDK_DISABLED`
+    /// switches off all exports.
+    ///
+    /// # Errors
+    /// If a setting cannot be followed.
+    pub fn read(
+        url: Option<&str>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Option<Self>, BadSetting> {
+        let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        if variable("OTEL_SDK_DISABLED")
+            .is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
+        {
+            return Ok(None);
+        }
+        // The variable for metrics has precedence over that for all signals.
+        let either = |name: &str| {
+            let names = [
+                format!("OTEL_EXPORTER_OTLP_METRICS_{name}"),
+                format!("OTEL_EXPORTER_OTLP_{name}"),
+            ];
+            names.into_iter().find_map(|name| variable(&name).map(|value| (name, value)))
+        };
+        if let Some((name, protocol)) = either("PROTOCOL").filter(|(_, it)| it.trim() != PROTOCOL) {
+            let help = format!(
+                "set OTEL_EXPORTER_OTLP_METRICS_PROTOCOL={PROTOCOL}, and name a URL that takes it: \
+                --otlp={ENDPOINT}"
+            );
+            let message = format!("{name} is \"{protocol}\", but loadgen exports only {PROTOCOL}");
+            return Err(BadSetting { message, help });
+        }
+        let url = match (url, variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")) {
+            (Some(url), _) => below("--otlp", url)?,
+            (None, Some(url)) => parsed("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &url)?,
+            (None, None) => match variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
+                Some(url) => below("OTEL_EXPORTER_OTLP_ENDPOINT", &url)?,
+                None => below("--otlp", ENDPOINT)?,
+            },
+        };
+        let headers = match either("HEADERS") {
+            Some((name, text)) => headers(&name, &text)?,
+            None => HeaderMap::new(),
+        };
+        let timeout = match either("TIMEOUT") {
+            Some((name, text)) => milliseconds(&name, &text)?,
+            None => Duration::from_secs(10),
+        };
+        let interval = match variable("OTEL_METRIC_EXPORT_INTERVAL") {
+            Some(text) => milliseconds("OTEL_METRIC_EXPORT_INTERVAL", &text)?,
+            None => Duration::from_secs(1),
+        };
+        let is_compressed = match either("COMPRESSION") {
+            Some((name, text)) => one_of(&name, &text, &[("gzip", true), ("none", false)])?,
+            None => false,
+        };
+        let preference = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
+        let words = [
+            ("cumulative", Temporality::Cumulative),
+            ("delta", Temporality::Delta),
+            // Differences of counters and histograms, which are all that loadgen has.
+            ("lowmemory", Temporality::Delta),
+        ];
+        let temporality = match variable(preference) {
+            Some(text) => one_of(preference, &text, &words)?,
+            None => Temporality::default(),
+        };
+        let mut resource = match variable("OTEL_RESOURCE_ATTRIBUTES") {
+            Some(text) => pairs("OTEL_RESOURCE_ATTRIBUTES", &text)?,
+            None => Vec::new(),
+        };
+        if let Some(name) = variable("OTEL_SERVICE_NAME") {
+            resource.retain(|(key, _)| key != "service.name");
+            resource.push(("service.name".to_owned(), name));
+        }
+        let path = |name| either(name).map(|(_, path)| PathBuf::from(path));
+        Ok(Some(Self {
+            url,
+            headers,
+            timeout,
+            interval,
+            is_compressed,
+            temporality,
+            resource,
+            authorities: path("CERTIFICATE"),
+            certificate: path("CLIENT_CERTIFICATE"),
+            key: path("CLIENT_KEY"),
+        }))
+    }
+
+    /// Returns the URL without a password.
+    #[must_use]
+    pub fn shown_url(&self) -> String {
+        let mut shown = self.url.clone();
+        // Refused only by URLs that cannot have one.
+        let _ = shown.set_password(None).and_then(|()| shown.set_username(""));
+        // The query may have a key.
+        shown.set_query(None);
+        shown.to_string()
+    }
+}
+
+/// Returns the URL of metrics below that of a collector.
+fn below(name: &str, text: &str) -> Result<Url, BadSetting> {
+    let mut url = parsed(name, text)?;
+    let path = url.path().trim_end_matches('/');
+    if !path.ends_with(PATH) {
+        let path = format!("{path}/{PATH}");
+        url.set_path(&path);
+    }
+    Ok(url)
+}
+
+fn parsed(name: &str, text: &str) -> Result<Url, BadSetting> {
+    let wrong = |what: &str| BadSetting {
+        message: format!("{name}: {what}"),
+        help: format!("name the URL of a collector, such as {ENDPOINT}"),
+    };
+    let url = Url::parse(text.trim()).map_err(|error| wrong(&error.to_string()))?;
+    match url.scheme() {
+        "http" | "https" if url.has_host() => Ok(url),
+        scheme => Err(wrong(&format!("a collector has an http:// or https:// URL, not {scheme}:"))),
+    }
+}
+
+fn headers(name: &str, text: &str) -> Result<HeaderMap, BadSetting> {
+    let mut headers = HeaderMap::new();
+    for (key, value) in pairs(name, text)? {
+        // The value may be a secret.
+        let wrong = || BadSetting {
+            message: format!(
+                "{name}: \"{key}\" is no header, or has a value that no header may have"
+            ),
+            help: "write NAME=VALUE,NAME=VALUE, with percent-encoded values".to_owned(),
+        };
+        let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        headers.append(HeaderName::try_from(&key).map_err(|_| wrong())?, value);
+    }
+    Ok(headers)
+}
+
+/// Splits `key=value,key=value`, whose values are percent-encoded.
+fn pairs(name: &str, text: &str) -> Result<Vec<(String, String)>, BadSetting> {
+    let written = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
+    let pair = |pair: &str| {
+        let (key, value) = pair.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;
+        let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
+        Some((key.trim().to_owned(), value.into_owned()))
+    };
+    // An entry may be a secret.
+    let wrong = |number: usize| BadSetting {
+        message: format!("{name}: entry {} is not KEY=VALUE", number + 1),
+        help: "write KEY=VALUE,KEY=VALUE, with percent-encoded values".to_owned(),
+    };
+    written.enumerate().map(|(number, text)| pair(text).ok_or_else(|| wrong(number))).collect()
+}
+
+fn milliseconds(name: &str, text: &str) -> Result<Duration, BadSetting> {
+    let ms = text.trim().parse().ok().filter(|ms| *ms > 0);
+    ms.map(Duration::from_millis).ok_or_else(|| BadSetting {
+        message: format!("{name} is \"{text}\", which is no number of milliseconds above 0"),
+        help: format!("set it to a whole number, such as {name}=10000"),
+    })
+}
+
+fn one_of<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, BadSetting> {
+    let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim()));
+    found.map(|(_, value)| *value).ok_or_else(|| {
+        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+        BadSetting {
+            message: format!("{name} is \"{text}\", which loadgen does not know"),
+            help: format!("use one of: {}", words.join(", ")),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(url: Option<&str>, set: &[(&str, &str)]) -> Result<Option<OtlpSettings>, BadSetting> {
+        let value = |name: &str| set.iter().find(|(set, _)| *set == name);
+        OtlpSettings::read(url, |name| value(name).map(|(_, value)| (*value).to_owned()))
+    }
+
+    fn url(url: Option<&str>, set: &[(&str, &str)]) -> String {
+        read(url, set).unwrap().unwrap().url.to_string()
+    }
+
+    const ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
+    const METRICS: &str = "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT";
+
+    #[test]
+    fn metrics_go_below_the_url_of_a_collector() {
+        assert_eq!(url(None, &[]), "http://localhost:4318/v1/metrics");
+        let with_path = "http://prometheus:9090/api/v1/otlp/";
+        for (given, set) in [(Some(with_path), None), (None, Some((ALL, with_path)))] {
+            let set = set.as_slice();
+            assert_eq!(url(given, set), "http://prometheus:9090/api/v1/otlp/v1/metrics");
+        }
+        assert_eq!(url(Some("https://a/v1/metrics"), &[]), "https://a/v1/metrics");
+        // What the command line says has precedence, and then the variable for metrics, which is used as it is.
+        let set = [(ALL, "http://all"), (METRICS, "http://metrics/")];
+        assert_eq!(url(None, &set), "http://metrics/");
+        assert_eq!(url(Some("http://named"), &set), "http://named/v1/metrics");
+        assert_eq!(url(None, &[(ALL, " "), (METRICS, "")]), "http://localhost:4318/v1/metrics");
+    }
+
+    #[test]
+    fn variables_say_how_to_export() {
+        let set = [
+            ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=all"),
+            ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "api-key = a%20b%2C, other=1,"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "250"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "DELTA"),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "5000"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "team=shop,service.name=ignored"),
+            ("OTEL_SERVICE_NAME", "nightly"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf"),
+        ];
+        let settings = read(None, &set).unwrap().unwrap();
+        assert_eq!(settings.headers["api-key"], "a b,");
+        assert_eq!((settings.headers.len(), settings.headers["other"].is_sensitive()), (2, true));
+        assert_eq!((settings.timeout.as_millis(), settings.interval.as_secs()), (250, 5));
+        assert_eq!((settings.is_compressed, settings.temporality), (true, Temporality::Delta));
+        let resource = [("team", "shop"), ("service.name", "nightly")];
+        assert_eq!(settings.resource, resource.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        assert_eq!(read(None, &[("OTEL_SDK_DISABLED", "True")]), Ok(None));
+    }
+
+    #[test]
+    fn a_bad_setting_is_named_and_no_secret_is_told() {
+        let said = |set| read(None, &[set]).unwrap_err().message;
+        insta::assert_snapshot!(
+            [
+                said(("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")),
+                said((ALL, "localhost:4317")),
+                said((METRICS, "http://")),
+                said(("OTEL_EXPORTER_OTLP_HEADERS", "authorization: secret")),
+                said(("OTEL_EXPORTER_OTLP_HEADERS", "a key=secret")),
+                said(("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "key=sec%0Aret")),
+                said(("OTEL_EXPORTER_OTLP_TIMEOUT", "10s")),
+                said(("OTEL_METRIC_EXPORT_INTERVAL", "0")),
+                said(("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")),
+                said(("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "both")),
+                said(("OTEL_RESOURCE_ATTRIBUTES", "team")),
+            ]
+            .join("\n")
+        );
+        let shown = read(Some("https://me:secret@a/otlp?key=secret"), &[]).unwrap().unwrap();
+        assert_eq!(shown.shown_url(), "https://a/otlp/v1/metrics");
+    }
+}

@@ -1,0 +1,197 @@
+//! The thread of telemetry.
+
+use std::io;
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpListener;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::otlp::{BadSetting, Exporter, OtlpSettings};
+use super::prometheus;
+use super::shared::{Shared, Teller};
+use super::teller::{Channel, Receiver, TelemetryTeller};
+use super::told::Told;
+use crate::record::TelemetryRecord;
+use crate::report::listen::{Bounded, ServeAddress};
+
+/// Longest wait, at the end, for the last message to a collector, which has 5 s to arrive.
+const LONGEST_SEND: Duration = Duration::from_secs(6);
+
+/// Longest wait, at the end, for Prometheus to ask for the last values: somewhat longer than the minute after which it
+/// asks again unless it is set up otherwise.
+const LONGEST_LINGER: Duration = Duration::from_secs(65);
+
+/// Where metrics go, and what describes the command.
+#[derive(Debug, Clone)]
+pub struct TelemetrySettings {
+    /// Collector of OpenTelemetry that gets the metrics, if any.
+    pub otlp: Option<OtlpSettings>,
+    /// Address at which Prometheus finds the metrics, if any.
+    pub prometheus: Option<ServeAddress>,
+    /// Attributes of the command that all metrics have.
+    pub resource: Vec<(String, String)>,
+}
+
+/// Why telemetry cannot begin.
+#[derive(Debug)]
+pub enum CannotTell {
+    /// The address for Prometheus cannot be used.
+    Address(io::Error),
+    /// A file that is named for the collector cannot be used.
+    Setting(BadSetting),
+    /// The system refuses a thread.
+    Thread(io::Error),
+}
+
+/// Telemetry of a command, until the value is dropped.
+pub struct Telemetry {
+    shared: Arc<Shared>,
+    channel: Channel,
+    /// URL of the metrics, for Prometheus.
+    url: Option<String>,
+    /// Cancelled when the sends to a collector have ended.
+    sent: CancellationToken,
+    /// Cancelled when nothing is served any more.
+    closed: CancellationToken,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Telemetry {
+    /// Greatest number of connections to the server that Prometheus asks, at the same time.
+    pub const CONNECTIONS: u16 = 16;
+
+    /// Begins to tell what is measured. `note` shows a message to the user.
+    ///
+    /// # Errors
+    /// If the address cannot be used, or a file that the settings name.
+    pub fn begin(settings: TelemetrySettings, note: Teller) -> Result<Self, CannotTell> {
+        let shared = Arc::new(Shared::new(settings.resource, note));
+        let bound = settings.prometheus.as_ref().map(bound).transpose();
+        let (listener, url) = bound.map_err(CannotTell::Address)?.unzip();
+        let exporter = settings.otlp.map(|settings| {
+            shared.exports_to(&settings.shown_url());
+            Exporter::new(settings, shared.clone())
+        });
+        let exporter = exporter.transpose().map_err(CannotTell::Setting)?;
+        let (sent, closed) = (CancellationToken::new(), CancellationToken::new());
+        let (channel, receiver) = Channel::new();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(CannotTell::Thread)?;
+        let tokens = (sent.clone(), closed.clone());
+        let of_thread = shared.clone();
+        let serve = move || {
+            // On Linux this is the priority of the thread alone.
+            #[cfg(target_os = "linux")]
+            let _ = rustix::process::nice(19);
+            runtime.block_on(serve(of_thread, receiver, listener, exporter, tokens));
+        };
+        let thread = thread::Builder::new().name("telemetry".to_owned()).spawn(serve);
+        let thread = Some(thread.map_err(CannotTell::Thread)?);
+        Ok(Self { shared, channel, url, sent, closed, thread })
+    }
+
+    /// Returns the URL at which Prometheus finds the metrics; `None` without an address.
+    #[must_use]
+    pub fn url(&self) -> Option<&str> {
+        self.url.as_deref()
+    }
+
+    /// Returns what tells telemetry what happens.
+    #[must_use]
+    pub fn teller(&self) -> TelemetryTeller {
+        TelemetryTeller::new(self.channel.clone())
+    }
+
+    /// Returns a function that tells what became of the messages to a collector so far.
+    #[must_use]
+    pub fn exports(&self) -> Box<dyn Fn() -> Option<TelemetryRecord>> {
+        let shared = self.shared.clone();
+        Box::new(move || shared.exports())
+    }
+
+    /// Notes that the measurement has ended, and waits until the collector, if any, has all of it: at the latest
+    /// for 6 s.
+    pub async fn all_told(&self) {
+        self.channel.tell(Told::Ended);
+        // The thread may have ended with an error.
+        let _ = timeout(LONGEST_SEND, self.sent.cancelled()).await;
+    }
+
+    /// Returns for how long the end of the command should wait for Prometheus to ask for the last values; `None`
+    /// if it has them, or without an address.
+    #[must_use]
+    pub fn linger(&self) -> Option<Duration> {
+        let scrapes = self.shared.scrapes();
+        self.url.as_ref().filter(|_| !scrapes.has_all)?;
+        // It may be a little late.
+        let expected = scrapes.longest.map(|longest| longest.mul_f64(1.5) + Duration::from_secs(1));
+        Some(expected.unwrap_or(LONGEST_LINGER).min(LONGEST_LINGER))
+    }
+
+    /// Waits until Prometheus has asked for the last values, at the latest for this time, or until
+    /// `is_cut_short` says so. Returns whether Prometheus has them.
+    pub fn wait_for_prometheus(&self, longest: Duration, is_cut_short: impl Fn() -> bool) -> bool {
+        let until = Instant::now() + longest;
+        let has_all = || self.shared.scrapes().has_all;
+        while !has_all() && Instant::now() < until && !is_cut_short() {
+            thread::sleep(Duration::from_millis(20));
+        }
+        has_all()
+    }
+}
+
+impl Drop for Telemetry {
+    fn drop(&mut self) {
+        self.closed.cancel();
+        // The panic hook has already reported a panic of the thread.
+        drop(self.thread.take().map(JoinHandle::join));
+    }
+}
+
+/// Returns a listener at the address, and the URL of the metrics there.
+fn bound(address: &ServeAddress) -> io::Result<(std::net::TcpListener, String)> {
+    let listener = std::net::TcpListener::bind((address.host.as_str(), address.port))?;
+    listener.set_nonblocking(true)?;
+    let address = ServeAddress { port: listener.local_addr()?.port(), ..address.clone() };
+    Ok((listener, format!("http://{address}/metrics")))
+}
+
+async fn serve(
+    shared: Arc<Shared>,
+    mut told: Receiver,
+    listener: Option<std::net::TcpListener>,
+    exporter: Option<Exporter>,
+    (sent, closed): (CancellationToken, CancellationToken),
+) {
+    let learn = async {
+        while let Some(told) = told.next().await {
+            match told {
+                Told::Ended => shared.all_told.cancel(),
+                told => shared.known().learn(told),
+            }
+        }
+    };
+    let send = async {
+        if let Some(exporter) = exporter {
+            exporter.run().await;
+        }
+        sent.cancel();
+    };
+    let answer = async {
+        let listener = listener.and_then(|listener| TcpListener::from_std(listener).ok());
+        if let Some(listener) = listener {
+            let listener = Bounded::new(listener, Telemetry::CONNECTIONS.into());
+            let _ = axum::serve(listener, prometheus::routes(shared.clone())).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = closed.cancelled() => {}
+        ((), (), ()) = async { tokio::join!(learn, send, answer) } => {}
+    }
+    // Whoever waits for the last message waits no more.
+    sent.cancel();
+}

@@ -1,0 +1,145 @@
+//! Tells telemetry what happens, without ever waiting for it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+
+use super::told::{CountedRows, Loaded, Told};
+use crate::measure::{Counts, Phase, PresentUsage, Snapshot};
+use crate::report::view::PlannedLoad;
+
+/// Number of messages that wait for the thread of telemetry, from which on counts are added up here and values of the
+/// moment are left out.
+const ROOM: usize = 64;
+
+/// Time between two messages about counts.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Tells telemetry what happens. Counts are told once a second.
+#[derive(Debug)]
+pub struct TelemetryTeller {
+    channel: Channel,
+    /// Counts that were not told yet.
+    counted: BTreeMap<Phase, CountedRows>,
+    /// Requests that ended and were not told yet, by the number of the worker.
+    sent: BTreeMap<u32, u64>,
+    /// When counts were told.
+    told: Option<Instant>,
+}
+
+/// Way to the thread of telemetry.
+#[derive(Debug, Clone)]
+pub(super) struct Channel {
+    sender: mpsc::UnboundedSender<Told>,
+    /// Number of messages that wait for the thread.
+    waiting: Arc<AtomicUsize>,
+}
+
+/// The other end of a [`Channel`].
+pub(super) struct Receiver {
+    receiver: mpsc::UnboundedReceiver<Told>,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Channel {
+    pub(super) fn new() -> (Self, Receiver) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let waiting = Arc::new(AtomicUsize::new(0));
+        (Self { sender, waiting: waiting.clone() }, Receiver { receiver, waiting })
+    }
+
+    fn has_room(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) < ROOM
+    }
+
+    pub(super) fn tell(&self, told: Told) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        // Nobody listens if the thread has ended with an error.
+        let _ = self.sender.send(told);
+    }
+}
+
+impl Receiver {
+    pub(super) async fn next(&mut self) -> Option<Told> {
+        let told = self.receiver.recv().await?;
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        Some(told)
+    }
+}
+
+impl TelemetryTeller {
+    pub(super) fn new(channel: Channel) -> Self {
+        Self { channel, counted: BTreeMap::new(), sent: BTreeMap::new(), told: None }
+    }
+
+    /// Tells that a round of this number begins.
+    pub fn round(&mut self, target: Loaded, number: u32) {
+        self.channel.tell(Told::Round(target, number));
+    }
+
+    /// Counts the results of a worker.
+    pub fn count(&mut self, worker: u32, snapshot: &Snapshot) {
+        let sent = self.sent.entry(worker).or_default();
+        for interval in &snapshot.intervals {
+            let requests = interval.steps.iter().map(Counts::requests);
+            *sent = requests.fold(*sent, u64::saturating_add);
+            let rows = self.counted.entry(interval.phase).or_default();
+            merge(&mut rows.steps, &interval.steps);
+            merge(&mut rows.flows, &interval.flows);
+        }
+    }
+
+    /// Tells the load that is planned for now, and once a second what was counted.
+    pub fn tick(&mut self, load: PlannedLoad) {
+        if !self.channel.has_room() {
+            return;
+        }
+        let now = Instant::now();
+        if self.told.is_none_or(|told| now.saturating_duration_since(told) >= EVERY) {
+            self.told = Some(now);
+            self.channel.tell(Told::Load(load));
+            self.tell_counts();
+        }
+    }
+
+    /// Tells that the load of the round is over, and all that was counted in it.
+    pub fn round_over(&mut self) {
+        self.tell_counts();
+        self.channel.tell(Told::RoundOver);
+    }
+
+    /// Tells which workers send the load, with the host of each that is on another.
+    pub fn joined(&mut self, roster: &[(u32, Option<String>)]) {
+        self.channel.tell(Told::Joined(roster.iter().cloned().collect()));
+    }
+
+    /// Tells that a worker was lost.
+    pub fn lost(&mut self, worker: u32) {
+        self.channel.tell(Told::Lost(worker));
+    }
+
+    /// Returns a function that tells what each service and the generator use now.
+    pub fn usage(&self) -> impl Fn(BTreeMap<String, PresentUsage>) + Send + Sync + use<> {
+        let channel = self.channel.clone();
+        move |usage| {
+            if channel.has_room() {
+                channel.tell(Told::Usage(usage));
+            }
+        }
+    }
+
+    fn tell_counts(&mut self) {
+        if !self.counted.is_empty() {
+            self.channel.tell(Told::Counted(std::mem::take(&mut self.counted)));
+            self.channel.tell(Told::Sent(std::mem::take(&mut self.sent)));
+        }
+    }
+}
+
+fn merge(sums: &mut Vec<Counts>, more: &[Counts]) {
+    sums.resize_with(sums.len().max(more.len()), Counts::default);
+    sums.iter_mut().zip(more).for_each(|(sum, more)| sum.merge(more));
+}

@@ -1,0 +1,360 @@
+//! What collectors and Prometheus get, over real connections.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
+
+use opentelemetry_proto::tonic::collector::metrics::v1::{
+    ExportMetricsPartialSuccess, ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+};
+use opentelemetry_proto::tonic::metrics::v1::metric::Data;
+use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as NumberOf;
+use prost::Message as _;
+
+use super::told::LoadedStep;
+use super::*;
+use crate::measure::{Counts, ErrorKind, Interval, Phase, PresentUsage, Snapshot};
+use crate::report::PlannedLoad;
+
+fn loaded() -> Loaded {
+    let step = |name: &str, method: Option<&str>| LoadedStep {
+        name: name.to_owned(),
+        method: method.map(str::to_owned),
+        counters: Vec::new(),
+    };
+    Loaded {
+        scenario: "shop".to_owned(),
+        target: "sanic \"a\"".to_owned(),
+        address: Some("127.0.0.1".to_owned()),
+        port: Some(8000),
+        has_warmup: true,
+        has_ramp_up: false,
+        is_open: false,
+        steps: vec![step("pay", Some("POST")), step("told", None)],
+        flows: Vec::new(),
+    }
+}
+
+/// Returns the results of one second, in which `answers` were 1 ms long, and some requests failed.
+fn snapshot(number: u32, answers: u64, failed: u64) -> Snapshot {
+    let mut counts = Counts::default();
+    counts.answered.record_n(Duration::from_millis(1), answers);
+    counts.failed.record_n(Duration::from_secs(1), failed);
+    if failed > 0 {
+        counts.errors.insert(ErrorKind::Timeout, failed);
+    }
+    let interval =
+        Interval { phase: Phase::Hold, second: number, steps: vec![counts], ..Interval::default() };
+    Snapshot { number, intervals: vec![interval] }
+}
+
+fn settings(otlp: Option<OtlpSettings>, prometheus: Option<&str>) -> TelemetrySettings {
+    let resource = vec![("service.name".to_owned(), "loadgen".to_owned())];
+    let prometheus = prometheus.map(|address| address.parse().unwrap());
+    TelemetrySettings { otlp, prometheus, resource }
+}
+
+fn otlp(url: &str, more: &[(&str, &str)]) -> OtlpSettings {
+    let value = |name: &str| more.iter().find(|(set, _)| *set == name).map(|(_, value)| *value);
+    let variable = |name: &str| value(name).map(str::to_owned);
+    OtlpSettings::read(Some(url), variable).unwrap().unwrap()
+}
+
+/// Notes that were shown to the user.
+type Notes = Arc<Mutex<Vec<String>>>;
+
+fn begin(settings: TelemetrySettings) -> (Telemetry, Notes) {
+    let notes = Notes::default();
+    let kept = notes.clone();
+    let note = Arc::new(move |note: &str| kept.lock().unwrap().push(note.to_owned()));
+    (Telemetry::begin(settings, note).unwrap(), notes)
+}
+
+fn end(telemetry: &Telemetry) {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(telemetry.all_told());
+}
+
+/// A collector that answers each message with the next of these statuses, and the last one again and again.
+struct Collector {
+    url: String,
+    received: mpsc::Receiver<(Vec<String>, ExportMetricsServiceRequest)>,
+}
+
+impl Collector {
+    fn start(answers: Vec<(u16, Vec<u8>)>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://me:secret@{}/otlp", listener.local_addr().unwrap());
+        let (sender, received) = mpsc::channel();
+        let mut answers = answers.into_iter();
+        let mut last = answers.next().unwrap();
+        thread::spawn(move || {
+            // Each message on a connection of its own; ends with the last sender.
+            for stream in listener.incoming() {
+                let mut stream = BufReader::new(stream.unwrap());
+                let mut lines = Vec::new();
+                loop {
+                    let mut line = String::new();
+                    stream.read_line(&mut line).unwrap();
+                    if line.trim().is_empty() {
+                        break;
+                    }
+                    lines.push(line.trim().to_owned());
+                }
+                let length = lines.iter().find_map(|line| line.strip_prefix("content-length: "));
+                let mut body = vec![0; length.unwrap().parse().unwrap()];
+                stream.read_exact(&mut body).unwrap();
+                if lines.iter().any(|line| line == "content-encoding: gzip") {
+                    let mut plain = Vec::new();
+                    flate2::read::GzDecoder::new(&*body).read_to_end(&mut plain).unwrap();
+                    body = plain;
+                }
+                let (status, answer) = &last;
+                let head = format!(
+                    "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}",
+                    answer.len()
+                );
+                let stream = stream.get_mut();
+                stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
+                stream.write_all(answer).unwrap();
+                let message = ExportMetricsServiceRequest::decode(&*body).unwrap();
+                if sender.send((lines, message)).is_err() {
+                    break;
+                }
+                last = answers.next().unwrap_or(last);
+            }
+        });
+        Self { url, received }
+    }
+
+    fn next(&self) -> (Vec<String>, ExportMetricsServiceRequest) {
+        self.received.recv_timeout(Duration::from_secs(30)).unwrap()
+    }
+
+    /// Returns the number of answers in the next message.
+    fn next_answers(&self) -> u64 {
+        answers(&self.next().1)
+    }
+}
+
+fn metrics(message: &ExportMetricsServiceRequest) -> BTreeMap<&str, &Data> {
+    let of = |metric| &message.resource_metrics[0].scope_metrics[0].metrics[metric];
+    let count = message.resource_metrics[0].scope_metrics[0].metrics.len();
+    (0..count).map(|at| (of(at).name.as_str(), of(at).data.as_ref().unwrap())).collect()
+}
+
+/// Returns the number of expected answers in a message.
+fn answers(message: &ExportMetricsServiceRequest) -> u64 {
+    let Some(Data::ExponentialHistogram(of)) =
+        metrics(message).remove("http.client.request.duration")
+    else {
+        return 0;
+    };
+    let is_error =
+        |of: &&opentelemetry_proto::tonic::metrics::v1::ExponentialHistogramDataPoint| {
+            of.attributes.iter().any(|attribute| attribute.key == "error.type")
+        };
+    let expected = of.data_points.iter().filter(|of| !is_error(of));
+    expected
+        .map(|point| {
+            let buckets = &point.positive.as_ref().unwrap().bucket_counts;
+            assert_eq!(buckets.iter().sum::<u64>(), point.count);
+            point.count
+        })
+        .sum()
+}
+
+const FAST: (&str, &str) = ("OTEL_METRIC_EXPORT_INTERVAL", "20");
+const DELTA: (&str, &str) = ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "delta");
+
+#[test]
+fn a_collector_gets_the_sums_of_all_that_was_counted() {
+    let collector = Collector::start(vec![(200, Vec::new())]);
+    let (telemetry, notes) = begin(settings(Some(otlp(&collector.url, &[FAST])), None));
+    let mut teller = telemetry.teller();
+    teller.round(loaded(), 1);
+    // Zeros come first.
+    while !metrics(&collector.next().1).contains_key("http.client.request.duration") {}
+    teller.count(3, &snapshot(0, 5, 2));
+    teller.tick(PlannedLoad::Users(10));
+    teller.usage()(
+        [("target".to_owned(), PresentUsage { cpu_percent: 150.0, memory_bytes: 7 })].into(),
+    );
+    let (lines, message) = loop {
+        let (lines, message) = collector.next();
+        if answers(&message) > 0 && metrics(&message).contains_key("loadgen.service.cpu.usage") {
+            break (lines, message);
+        }
+    };
+    assert_eq!(lines[0], "POST /otlp/v1/metrics HTTP/1.1");
+    assert!(lines.contains(&"content-type: application/x-protobuf".to_owned()), "{lines:?}");
+    let metrics = metrics(&message);
+    let number = |name: &str| match metrics[name] {
+        Data::Gauge(gauge) => gauge.data_points[0].value,
+        Data::Sum(sum) => sum.data_points[0].value,
+        _ => None,
+    };
+    assert_eq!(number("loadgen.load.users"), Some(NumberOf::AsDouble(10.0)));
+    assert_eq!(number("loadgen.service.cpu.usage"), Some(NumberOf::AsDouble(1.5)));
+    assert_eq!(number("loadgen.worker.requests"), Some(NumberOf::AsInt(7)));
+    assert_eq!(number("loadgen.request.failures"), Some(NumberOf::AsInt(2)));
+    teller.count(3, &snapshot(1, 6, 0));
+    teller.round_over();
+    end(&telemetry);
+    drop(telemetry);
+    let messages: Vec<_> = collector.received.try_iter().map(|(_, message)| message).collect();
+    assert_eq!(answers(messages.last().unwrap()), 11);
+    // A gauge that has no value any more is said to have none, once.
+    let is_gone =
+        |message: &ExportMetricsServiceRequest| match self::metrics(message).get("loadgen.round") {
+            Some(Data::Gauge(gauge)) => gauge.data_points[0].flags == 1,
+            _ => false,
+        };
+    assert_eq!(messages.iter().filter(|message| is_gone(message)).count(), 1);
+    assert_eq!(*notes.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn differences_add_up_to_the_whole_although_messages_are_lost() {
+    let statuses = [200, 503, 503, 200].map(|status| (status, Vec::new()));
+    let collector = Collector::start(statuses.into());
+    let settings = settings(Some(otlp(&collector.url, &[FAST, DELTA])), None);
+    let (telemetry, notes) = begin(settings);
+    let mut teller = telemetry.teller();
+    teller.round(loaded(), 1);
+    teller.count(0, &snapshot(0, 5, 0));
+    teller.tick(PlannedLoad::Rate(10.0));
+    let mut arrived = collector.next_answers();
+    let lost = [collector.next_answers(), collector.next_answers()];
+    teller.count(0, &snapshot(1, 6, 0));
+    teller.round_over();
+    end(&telemetry);
+    let exports = telemetry.exports()().unwrap();
+    drop(telemetry);
+    arrived += collector.received.try_iter().map(|(_, message)| answers(&message)).sum::<u64>();
+    assert_eq!(arrived, 11, "{lost:?} were lost");
+    assert_eq!(exports.messages - exports.delivered, 2);
+    assert!(exports.is_complete && exports.last_error.is_some());
+    let said = notes.lock().unwrap().join("\n");
+    assert!(said.contains("it answers 503") && said.lines().count() == 1, "{said}");
+    assert!(!said.contains("secret") && !exports.url.contains("secret"), "{said}, {exports:?}");
+}
+
+#[test]
+fn what_a_collector_rejects_is_counted_and_told() {
+    let partial = ExportMetricsPartialSuccess {
+        rejected_data_points: 3,
+        error_message: "too \u{1b}[31mmany".to_owned(),
+    };
+    let answer = ExportMetricsServiceResponse { partial_success: Some(partial) };
+    let collector = Collector::start(vec![(200, answer.encode_to_vec()), (200, Vec::new())]);
+    let gzip = ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
+    let header = ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc");
+    let of = otlp(&collector.url, &[gzip, header]);
+    let (telemetry, notes) = begin(settings(Some(of), None));
+    let (lines, _) = collector.next();
+    assert!(lines.contains(&"api-key: abc".to_owned()), "{lines:?}");
+    end(&telemetry);
+    let exports = telemetry.exports()().unwrap();
+    assert_eq!((exports.rejected_values, exports.is_complete), (3, true));
+    let said = notes.lock().unwrap().join("\n");
+    assert!(said.ends_with("rejects some values: too \\u{1b}[31mmany"), "{said}");
+}
+
+#[test]
+fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    for address in [silent.local_addr().unwrap(), closed] {
+        let of = otlp(&format!("http://{address}"), &[FAST]);
+        let (telemetry, _) = begin(settings(Some(of), None));
+        let mut teller = telemetry.teller();
+        teller.round(loaded(), 1);
+        let began = std::time::Instant::now();
+        for number in 0..10_000 {
+            teller.count(0, &snapshot(number, 1, 0));
+            teller.tick(PlannedLoad::Users(1));
+        }
+        // Nobody waits for a connection; generous, because the machine may be busy.
+        assert!(began.elapsed() < Duration::from_secs(5));
+        teller.round_over();
+        end(&telemetry);
+        // Promised: 5 s for the last message.
+        assert!(began.elapsed() < Duration::from_secs(12));
+        let exports = telemetry.exports()().unwrap();
+        assert_eq!((exports.delivered, exports.is_complete), (0, false));
+        assert!(exports.messages > 0 && exports.last_error.is_some(), "{exports:?}");
+    }
+}
+
+/// Asks for the metrics, and returns the head and the body of the response.
+fn scrape(telemetry: &Telemetry, accept: &str) -> (String, Vec<u8>) {
+    let address = telemetry.url().unwrap().strip_prefix("http://").unwrap();
+    let mut stream = TcpStream::connect(address.strip_suffix("/metrics").unwrap()).unwrap();
+    write!(stream, "GET /metrics HTTP/1.0\r\nhost: x\r\naccept: {accept}\r\n\r\n").unwrap();
+    let mut response = Vec::new();
+    stream.read_to_end(&mut response).unwrap();
+    let end = response.windows(4).position(|at| at == b"\r\n\r\n").unwrap();
+    (String::from_utf8(response[..end].to_vec()).unwrap(), response[end + 4..].to_vec())
+}
+
+#[test]
+fn prometheus_gets_the_metrics_in_the_format_that_it_prefers() {
+    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    let mut teller = telemetry.teller();
+    teller.round(loaded(), 2);
+    teller.count(0, &snapshot(0, 5, 2));
+    teller.joined(&[(0, Some("host-a".to_owned()))]);
+    teller.tick(PlannedLoad::Rate(12.5));
+    let open = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4";
+    let body = loop {
+        let (head, body) = scrape(&telemetry, open);
+        assert!(
+            head.contains("content-type: application/openmetrics-text; version=1.0.0"),
+            "{head}"
+        );
+        let body = String::from_utf8(body).unwrap();
+        if body.contains("loadgen_load_rate") {
+            break body;
+        }
+    };
+    // The many buckets are alike.
+    let shown = body.lines().filter(|line| {
+        !line.contains("_bucket{") || line.contains("\"0.001\"") || line.contains("+Inf")
+    });
+    insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"));
+    let proto = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
+    let (head, body) = scrape(&telemetry, &format!("{proto};q=0.6,{open}"));
+    assert!(head.contains(&proto.replace(';', "; ")), "{head}");
+    assert!(body.windows(24).any(|at| at == b"http_client_request_dura"));
+    let (head, _) = scrape(&telemetry, &format!("{proto};q=0.1,{open}"));
+    assert!(head.contains("openmetrics"), "{head}");
+    for accept in ["*/*", "text/html", "application/vnd.google.protobuf", ";q=x,,"] {
+        let (head, body) = scrape(&telemetry, accept);
+        assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
+        assert!(String::from_utf8(body).unwrap().contains("http_client_request_duration_seconds"));
+    }
+}
+
+#[test]
+fn the_end_waits_for_prometheus() {
+    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    assert_eq!(telemetry.linger(), Some(Duration::from_secs(65)));
+    scrape(&telemetry, "*/*");
+    thread::sleep(Duration::from_millis(100));
+    scrape(&telemetry, "*/*");
+    let longest = telemetry.linger().unwrap();
+    assert!((Duration::from_millis(1_150)..Duration::from_secs(60)).contains(&longest));
+    end(&telemetry);
+    assert!(!telemetry.wait_for_prometheus(Duration::from_millis(50), || false));
+    assert!(!telemetry.wait_for_prometheus(Duration::from_secs(600), || true));
+    scrape(&telemetry, "*/*");
+    assert!(telemetry.wait_for_prometheus(Duration::ZERO, || false));
+    assert_eq!(telemetry.linger(), None);
+    let (without, _) = begin(settings(None, None));
+    assert_eq!(without.linger(), None);
+}
