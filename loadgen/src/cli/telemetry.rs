@@ -1,5 +1,7 @@
 //! Telemetry, which everything that measures may have.
 
+use std::net::Ipv6Addr;
+
 use clap::Args;
 
 use crate::report::ServeAddress;
@@ -11,12 +13,13 @@ const PORT: u16 = 9464;
 #[derive(Debug, Clone, Args)]
 pub struct TelemetryArgs {
     /// Send metrics, once a second, to a collector of OpenTelemetry at this URL, such as http://localhost:4318, or to
-    /// Prometheus: http://localhost:9090/api/v1/otlp. Without URL, the environment variables OTEL_EXPORTER_OTLP_*
-    /// name it, which are followed in any case [default: http://localhost:4318].
+    /// Prometheus: http://localhost:9090/api/v1/otlp. Without URL, to that of the environment variable
+    /// OTEL_EXPORTER_OTLP_ENDPOINT or else to http://localhost:4318 [default: send none].
     #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub otlp: Option<String>,
     /// Serve metrics for Prometheus at this address, below /metrics: HOST:PORT, HOST, or PORT of this host only;
-    /// 127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values.
+    /// 127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values [default:
+    /// serve none].
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1", value_parser = address)]
     pub prometheus: Option<ServeAddress>,
 }
@@ -24,7 +27,10 @@ pub struct TelemetryArgs {
 /// Parses an address, with the port that Prometheus is told of unless the text has another.
 fn address(text: &str) -> Result<ServeAddress, String> {
     let address: ServeAddress = text.parse()?;
-    let has_port = address.port != 0 || text == "0" || text.ends_with(":0");
+    // An address of IPv6 without brackets has no port.
+    let has_port = address.port != 0
+        || text == "0"
+        || (text.ends_with(":0") && text.parse::<Ipv6Addr>().is_err());
     Ok(if has_port { address } else { ServeAddress { port: PORT, ..address } })
 }
 
@@ -38,6 +44,7 @@ mod tests {
         for (text, address) in [
             ("127.0.0.1", "127.0.0.1:9464"),
             ("::1", "[::1]:9464"),
+            ("2001:db8::0", "[2001:db8::0]:9464"),
             ("0.0.0.0:80", "0.0.0.0:80"),
             ("9000", "127.0.0.1:9000"),
             ("localhost:0", "localhost:0"),

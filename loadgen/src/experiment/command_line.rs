@@ -14,7 +14,7 @@ const SHORT: char = 'H';
 const COLLECTOR: &str = "--otlp=";
 
 /// Returns the command line of this process, without the values of headers that are usually secret, and without the
-/// password and the query of a collector's URL.
+/// user, the password and the query of a collector's URL.
 pub(super) fn command_line() -> Vec<String> {
     shown(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
@@ -46,18 +46,14 @@ fn without_secret(word: &str) -> String {
     }
 }
 
-/// Returns a URL without its password and its query.
+/// Returns a URL without user, password, query and fragment, each of which may be a secret.
 fn without_password(text: &str) -> String {
     let Ok(mut url) = Url::parse(text) else { return text.to_owned() };
-    if url.password().is_none() && url.query().is_none() {
-        return text.to_owned();
-    }
-    if url.password().is_some() {
-        // Refused only by URLs that cannot have one.
-        let _ = url.set_password(Some("…"));
-    }
-    url.set_query(url.query().is_some().then_some("…"));
-    url.as_str().replace("%E2%80%A6", "…")
+    // Refused only by URLs that cannot have one.
+    let _ = url.set_password(None).and_then(|()| url.set_username(""));
+    url.set_query(None);
+    url.set_fragment(None);
+    url.to_string()
 }
 
 #[cfg(test)]
@@ -81,7 +77,8 @@ mod tests {
                 "accept: text/html",
                 "authorization: no option",
                 "-u5",
-                "--otlp=https://me:abc@host/otlp?key=abc",
+                "--otlp=https://me:abc@host/otlp?key=abc#abc",
+                "--otlp=https://abc@host",
                 "--otlp=http://host:4318",
                 "--otlp",
             ]),
@@ -98,8 +95,9 @@ mod tests {
                 "accept: text/html",
                 "authorization: no option",
                 "-u5",
-                "--otlp=https://me:…@host/otlp?…",
-                "--otlp=http://host:4318",
+                "--otlp=https://host/otlp",
+                "--otlp=https://host/",
+                "--otlp=http://host:4318/",
                 "--otlp",
             ]
         );

@@ -49,6 +49,8 @@ pub struct Job {
     pub runtime: Runtime,
     /// Whether the scenario is one request of the command line, instead of a file.
     pub one_request: bool,
+    /// Name of the group in an experiment file; `None` without one.
+    pub group: Option<String>,
     /// Whether to measure the generator's maximum rate.
     pub calibrate: bool,
 }

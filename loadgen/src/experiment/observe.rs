@@ -58,6 +58,8 @@ pub struct Begun<'a> {
     pub number: u32,
     /// Name of the contender; in a search, followed by the rate of the trial.
     pub name: &'a str,
+    /// Name of the group in an experiment file, within which the name of the contender is unique; `None` without one.
+    pub group: Option<&'a str>,
     /// Load of the round.
     pub plan: &'a Plan,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Messages with metrics that were sent to a collector while the run went on (`--otlp`). They have the
+/// Messages with metrics that were sent to a collector while the command went on (`--otlp`). They have the
 /// sums of everything so far or, with the temporality `delta`, what was added since the last message that
 /// arrived, so that a later message makes up for one that did not arrive.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -14,10 +14,11 @@ pub struct TelemetryRecord {
     pub messages: u64,
     /// Messages that arrived.
     pub delivered: u64,
-    /// Values that the collector rejected.
+    /// Values that the collector rejected, over all messages.
     pub rejected_values: u64,
     /// Whether a message arrived that has all that was measured.
     pub is_complete: bool,
-    /// Why the last of the messages that did not arrive whole did not; `None` if all arrived.
+    /// Reason why the last message that did not arrive, or of which values were rejected, failed; `None` if none
+    /// failed.
     pub last_error: Option<String>,
 }

@@ -14,25 +14,20 @@ pub(super) fn telemetry(record: &RunRecord) -> Option<Verdict> {
 fn lack(of: &TelemetryRecord) -> Option<String> {
     let TelemetryRecord { url, messages, delivered, rejected_values, .. } = of;
     let lost = messages - messages.min(delivered);
+    let lost = (lost > 0).then(|| {
+        let all = counted(*messages, "message");
+        format!("{} of {all} with metrics did not arrive", count(lost))
+    });
+    let rejected = (*rejected_values > 0)
+        .then(|| format!("the collector rejected {}", counted(*rejected_values, "value")));
+    let end = match of.is_complete {
+        false => Some("it did not receive all that was measured"),
+        true if lost.is_some() => Some("later messages have all that was measured"),
+        true => None,
+    };
+    let all: Vec<String> = lost.into_iter().chain(rejected).chain(end.map(str::to_owned)).collect();
     let why = of.last_error.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
-    let what = match (lost, rejected_values) {
-        (0, 0) if of.is_complete => return None,
-        (0, 0) => format!("the collector at {url} lacks the last metrics{why}"),
-        (0, _) => {
-            let values = counted(*rejected_values, "value");
-            return Some(format!("the collector at {url} rejected {values}{why}"));
-        }
-        (lost, _) => {
-            let of = counted(*messages, "message");
-            format!("{} of {of} with metrics did not arrive at {url}{why}", count(lost))
-        }
-    };
-    let end = match (of.is_complete, lost) {
-        (true, _) => "; the later ones have all that was measured",
-        (false, 0) => "",
-        (false, _) => "; the last metrics are missing there",
-    };
-    Some(what + end)
+    (!all.is_empty()).then(|| format!("{url}: {}{why}", all.join("; ")))
 }
 
 #[cfg(test)]
@@ -57,12 +52,14 @@ mod tests {
     fn what_a_collector_lacks_is_told() {
         assert_eq!(lack_of([60, 60, 0], true), None);
         let said = |counts, is_complete| lack_of(counts, is_complete).unwrap();
-        let arrived = "with metrics did not arrive at http://a (why)";
-        let later = "the later ones have all that was measured";
-        assert_eq!(said([60, 48, 0], true), format!("12 of 60 messages {arrived}; {later}"));
-        let missing = "the last metrics are missing there";
-        assert_eq!(said([60, 48, 0], false), format!("12 of 60 messages {arrived}; {missing}"));
-        assert_eq!(said([60, 60, 7], true), "the collector at http://a rejected 7 values (why)");
-        assert_eq!(said([0, 0, 0], false), "the collector at http://a lacks the last metrics");
+        let lost = "http://a: 12 of 60 messages with metrics did not arrive";
+        let later = "later messages have all that was measured";
+        assert_eq!(said([60, 48, 0], true), format!("{lost}; {later} (why)"));
+        let end = "it did not receive all that was measured";
+        assert_eq!(said([60, 48, 0], false), format!("{lost}; {end} (why)"));
+        let rejected = "the collector rejected 7 values";
+        assert_eq!(said([60, 60, 7], true), format!("http://a: {rejected} (why)"));
+        assert_eq!(said([60, 48, 7], false), format!("{lost}; {rejected}; {end} (why)"));
+        assert_eq!(said([0, 0, 0], false), format!("http://a: {end}"));
     }
 }

@@ -215,6 +215,7 @@ fn job(
         seed: settings.seed,
         runtime: settings.runtime,
         one_request: false,
+        group: Some(group.name.clone()),
         calibrate: !settings.measuring.no_calibrate,
     })
 }

@@ -18,7 +18,7 @@ use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::{Job, Method};
 use crate::experiment::kind::Experiment;
-use crate::experiment::observe::Observers;
+use crate::experiment::observe::{Event, Observers};
 use crate::experiment::session::Session;
 use crate::experiment::site::Site;
 use crate::experiment::subject::Subject;
@@ -188,13 +188,14 @@ async fn execute<E: Experiment<Record: Reported>>(
         session = session.with_control(control);
     }
     let measured = experiment.measure(&mut session, &site).await;
+    let interrupted = interrupt.is_cancelled();
+    if let Some(telemetry) = &telemetry {
+        let tell = |what: &str| session.tell(Event::Phase(what));
+        telemetry::end(telemetry, tell, interrupted, &interrupt).await;
+    }
     if E::is_empty(&measured) {
         session.close().await;
         return E::failure(measured).map_or_else(|| Ok(nothing_measured(&mut progress)), Err);
-    }
-    let interrupted = interrupt.is_cancelled();
-    if let Some(telemetry) = &telemetry {
-        telemetry.all_told().await;
     }
     let record = experiment.record(&measured, &site, session.lab(), interrupted);
     let saved = save(&record, folder);

@@ -1,7 +1,9 @@
 //! Begins and ends the telemetry of `--otlp` and `--prometheus`.
 
 use std::path::Path;
+use std::time::Duration;
 
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::cli::TelemetryArgs;
@@ -11,7 +13,10 @@ use crate::report::Progress;
 use crate::report::telemetry::{CannotTell, Telemetry};
 use crate::text::{duration, say};
 
-/// Begins telemetry, if it is asked for, and says where Prometheus finds the metrics. The results are saved in `folder`.
+/// Time after which a wait is noticed.
+const NOTICED: Duration = Duration::from_millis(500);
+
+/// Begins telemetry, if requested, and says where Prometheus finds the metrics. The results are saved in `folder`.
 ///
 /// # Errors
 /// If a setting cannot be followed, or the address cannot be used.
@@ -20,18 +25,40 @@ pub(super) fn begin(
     folder: &Path,
     progress: &Progress,
 ) -> Result<Option<Telemetry>, Failure> {
-    let Some(settings) = settings(args, folder)? else {
-        if args.otlp.is_some() {
-            progress.note("telemetry: no metrics are sent, because OTEL_SDK_DISABLED is true");
-        }
-        return Ok(None);
-    };
+    let settings = settings(args, folder)?;
+    let is_sent = settings.as_ref().is_some_and(|settings| settings.otlp.is_some());
+    if args.otlp.is_some() && !is_sent {
+        progress.note("telemetry: no metrics are sent, because OTEL_SDK_DISABLED is true");
+    }
+    let Some(settings) = settings else { return Ok(None) };
     let telemetry = Telemetry::begin(settings, progress.noter());
     let telemetry = telemetry.map_err(|error| cannot_tell(args, &error))?;
     if let Some(url) = telemetry.url() {
         progress.pin(&format!("metrics for Prometheus: {url}"));
     }
     Ok(Some(telemetry))
+}
+
+/// Notes that the measurement has ended, and waits until the collector, if any, has all that was measured. Ctrl-C ends
+/// the wait, unless the command was `interrupted` already. `tell` shows what is going on.
+pub(super) async fn end(
+    telemetry: &Telemetry,
+    tell: impl FnOnce(&str),
+    interrupted: bool,
+    interrupt: &CancellationToken,
+) {
+    telemetry.all_told();
+    let slow = async {
+        sleep(NOTICED).await;
+        tell("sending the last metrics, for up to 5 s; Ctrl-C ends the wait");
+        std::future::pending::<()>().await;
+    };
+    tokio::select! {
+        biased;
+        () = telemetry.all_sent() => {}
+        () = interrupt.cancelled(), if !interrupted => {}
+        () = slow => {}
+    }
 }
 
 /// Waits until Prometheus, if it is served, has the last values. Ctrl-C ends the wait; if the command was `interrupted`

@@ -4,7 +4,6 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::planned_load::LoadOfRound;
-use crate::engine::Plan;
 use crate::experiment::control::Control;
 use crate::experiment::observe::{Begun, Event, Observe};
 use crate::lab::UsageTeller;
@@ -33,11 +32,14 @@ impl Observe for TelemetryObserver {
         let teller = &mut self.teller;
         match event {
             Event::Joined(roster) => teller.joined(roster),
-            Event::RoundBegan(Begun { name, number, plan, .. }) => {
-                teller.round(loaded(name, plan, self.is_running), *number);
-                self.load.begin(plan);
+            Event::RoundBegan(begun) => {
+                teller.round(loaded(begun, self.is_running), begun.number);
+                self.load.begin(begun.plan);
             }
-            Event::LoadStarted(start) => self.load.start(*start),
+            Event::LoadStarted(start) => {
+                self.load.start(*start);
+                teller.load_started();
+            }
             Event::Snapshot(worker, snapshot, _) => teller.count(*worker, snapshot),
             Event::Tick(..) => {
                 if let Some(load) = self.load.now(&self.control) {
@@ -63,16 +65,21 @@ impl Observe for TelemetryObserver {
 }
 
 /// Describes a target, and what is sent to it.
-fn loaded(target: &str, plan: &Plan, is_running: bool) -> Loaded {
+fn loaded(begun: &Begun<'_>, is_running: bool) -> Loaded {
+    let plan = begun.plan;
     let scenario = &plan.scenario;
     // The plan was made from a URL that was parsed.
     let server = plan.server().ok();
     let url = server.filter(|ServerUrl { socket, .. }| socket.is_none()).map(|server| server.url);
     let flows = scenario.flows.iter().filter(|_| scenario.measures_iterations());
+    // An address of IPv6 has brackets only in a URL.
+    let host = url.as_ref().and_then(|url| url.host_str());
+    let host = host.map(|host| host.trim_matches(['[', ']']).to_owned());
     Loaded {
+        group: begun.group.map(str::to_owned),
         scenario: scenario.name.clone(),
-        target: target.to_owned(),
-        address: url.as_ref().and_then(|url| url.host_str()).map(str::to_owned),
+        target: begun.name.to_owned(),
+        address: host,
         port: url.filter(|_| is_running).and_then(|url| url.port_or_known_default()),
         has_warmup: !plan.warmup.is_zero(),
         has_ramp_up: !plan.ramp_up().is_zero(),
@@ -82,9 +89,18 @@ fn loaded(target: &str, plan: &Plan, is_running: bool) -> Loaded {
     }
 }
 
+/// Methods that the semantic conventions for HTTP name.
+const METHODS: [&str; 9] =
+    ["CONNECT", "DELETE", "GET", "HEAD", "OPTIONS", "PATCH", "POST", "PUT", "TRACE"];
+
+/// Returns a method as `http.request.method`, where others than the known ones are `_OTHER`.
+fn method(name: &str) -> String {
+    if METHODS.contains(&name) { name.to_owned() } else { "_OTHER".to_owned() }
+}
+
 fn step(step: &Step) -> LoadedStep {
     let method = match step.action {
-        Action::Request | Action::Call | Action::Connect => Some(step.method.to_string()),
+        Action::Request | Action::Call | Action::Connect => Some(method(&step.method.to_string())),
         Action::Send { .. } | Action::Receive | Action::Close => None,
     };
     let counters = step.counters.iter().map(|counter| counter.name.clone());

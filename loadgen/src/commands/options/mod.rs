@@ -137,6 +137,7 @@ pub fn job(
         contenders,
         runtime,
         one_request: false,
+        group: None,
         // The maximum rate of workers on other hosts cannot be measured here.
         calibrate: remote.is_none() && !common.measuring.no_calibrate,
         remote,

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::cli::TelemetryArgs;
 use crate::failure::{Exit, Failure};
-use crate::report::telemetry::{BadSetting, OtlpSettings, TelemetrySettings};
+use crate::report::telemetry::{BadSetting, OtlpSettings, TelemetrySettings, resource_attributes};
 
-/// Returns where the metrics go of a command that saves its results in this folder; `None` if nobody asked for them.
+/// Returns where the metrics go of a command that saves its results in this folder; `None` if none were requested.
 ///
 /// # Errors
 /// If a setting of the environment or the URL cannot be followed.
@@ -21,18 +21,19 @@ pub fn settings(args: &TelemetryArgs, folder: &Path) -> Result<Option<TelemetryS
     if otlp.is_none() && args.prometheus.is_none() {
         return Ok(None);
     }
+    let given = resource_attributes(variable).map_err(|error| bad_setting(&error))?;
     let run = folder.file_name().unwrap_or(folder.as_os_str()).to_string_lossy().into_owned();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     let mut resource = vec![
         ("service.name".to_owned(), "loadgen".to_owned()),
         ("service.version".to_owned(), env!("CARGO_PKG_VERSION").to_owned()),
-        ("service.instance.id".to_owned(), format!("{host}/{run}")),
+        ("service.instance.id".to_owned(), format!("{host}/{run}/{}", std::process::id())),
         ("host.name".to_owned(), host),
         ("loadgen.run".to_owned(), run),
     ];
-    for (key, value) in otlp.iter().flat_map(|otlp| &otlp.resource) {
-        resource.retain(|(known, _)| known != key);
-        resource.push((key.clone(), value.clone()));
+    for (key, value) in given {
+        resource.retain(|(known, _)| *known != key);
+        resource.push((key, value));
     }
     Ok(Some(TelemetrySettings { otlp, prometheus: args.prometheus.clone(), resource }))
 }

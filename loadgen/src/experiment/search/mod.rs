@@ -246,7 +246,9 @@ impl Rounds<'_, '_> {
     async fn measure(&mut self, rate_per_s: f64, up: &mut Up) -> Result<MeasuredRound, Stopped> {
         let name = format!("{} at {}/s", self.quest.job.names()[up.target], rate(rate_per_s));
         let plan = self.plan(rate_per_s, up);
-        let begun = Begun { contender: up.target, number: up.round, name: &name, plan: &plan };
+        let group = self.quest.job.group.as_deref();
+        let (contender, number) = (up.target, up.round);
+        let begun = Begun { contender, number, name: &name, group, plan: &plan };
         let (round, ended) = self.session.load(begun, None, up.running.as_mut()).await?;
         if let Some(error) = ended {
             return Err(Failure::from(error).into());

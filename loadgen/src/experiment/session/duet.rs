@@ -84,6 +84,7 @@ impl Session<'_> {
             contender: pair[at],
             number,
             name: &of[at].name,
+            group: job.group.as_deref(),
             plan: &plans[at],
         });
         let result = self.load_both(begun, measured, [&mut first, &mut second]).await;

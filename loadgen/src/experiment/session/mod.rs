@@ -311,7 +311,8 @@ impl<'a> Session<'a> {
         let log = of.log(number, job.is_matrix());
         let (url, mut running) = self.up(contender, &log).await?;
         let plan = job.plan(contender, url, number);
-        let begun = Begun { contender, number, name: &of.name, plan: &plan };
+        let group = job.group.as_deref();
+        let begun = Begun { contender, number, name: &of.name, group, plan: &plan };
         let before = self.postgres_activity().await;
         let result = self.load(begun, Some(measured), running.as_mut()).await;
         let stopped = match running {

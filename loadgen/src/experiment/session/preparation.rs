@@ -50,7 +50,8 @@ impl Session<'_> {
             // Rounds have the numbers from 1.
             let (url, mut running) = self.up(contender, &of.log(0, job.is_matrix())).await?;
             let plan = job.plan(contender, url, 0);
-            let begun = Begun { contender, number: 1, name: &of.name, plan: &plan };
+            let group = job.group.as_deref();
+            let begun = Begun { contender, number: 1, name: &of.name, group, plan: &plan };
             let verified = self.try_round(begun, running.as_mut()).await;
             let stopped = match running {
                 Some(running) => running.stop().await.map_err(Failure::from),

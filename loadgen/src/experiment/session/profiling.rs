@@ -72,7 +72,8 @@ impl Session<'_> {
         let (url, mut running) = self.up(contender, &of.log(number, job.is_matrix())).await?;
         let plan = plan(contender, url, number);
         let name = format!("{} under the profiler", of.name);
-        let begun = Begun { contender, number, name: &name, plan: &plan };
+        let group = job.group.as_deref();
+        let begun = Begun { contender, number, name: &name, group, plan: &plan };
         let result = self.load(begun, None, running.as_mut()).await;
         if let Some(running) = running {
             running.stop().await.map_err(Failure::from)?;

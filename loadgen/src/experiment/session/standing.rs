@@ -69,7 +69,8 @@ impl Session<'_> {
             (None, None) => return Err(Stopped::Interrupted),
         };
         let plan = job.plan(contender, url, number);
-        let begun = Begun { contender, number, name: &job.contenders[contender].name, plan: &plan };
+        let (name, group) = (&job.contenders[contender].name, job.group.as_deref());
+        let begun = Begun { contender, number, name, group, plan: &plan };
         let result = self.load(begun, Some(measured), running.as_mut()).await;
         self.standing.targets.extend(running.map(|target| (turn, target)));
         let (mut round, ended) = result?;

@@ -18,6 +18,8 @@ pub(super) struct Known {
     /// Sums of each target; those of the target that was loaded last are the last.
     targets: Vec<(Arc<Loaded>, Sums)>,
     workers: BTreeMap<u32, Worker>,
+    /// The round that began last; `None` after its load.
+    round: Option<u32>,
     now: Option<Now>,
 }
 
@@ -82,11 +84,10 @@ impl Known {
     pub(super) fn learn(&mut self, told: Told) {
         match told {
             Told::Round(target, round) => self.begin(Arc::new(target), round),
-            Told::Counted(by_phase) => {
-                let Some((_, sums)) = self.targets.last_mut() else { return };
-                by_phase.iter().for_each(|(phase, rows)| sums.add(*phase, rows));
-            }
-            Told::Sent(by_worker) => {
+            Told::Counted(by_phase, by_worker) => {
+                if let Some((_, sums)) = self.targets.last_mut() {
+                    by_phase.iter().for_each(|(phase, rows)| sums.add(*phase, rows));
+                }
                 for (number, requests) in by_worker {
                     let worker = self.workers.entry(number).or_default();
                     worker.works = true;
@@ -97,6 +98,16 @@ impl Known {
                 for (number, host) in workers {
                     self.workers.entry(number).or_default().host = host;
                 }
+            }
+            Told::LoadStarted => {
+                let target = self.targets.last().map(|(target, _)| target.clone());
+                let begun = target.zip(self.round);
+                self.now = begun.map(|(target, round)| Now {
+                    target,
+                    round,
+                    load: None,
+                    usage: BTreeMap::new(),
+                });
             }
             Told::Lost(number) => self.workers.entry(number).or_default().works = false,
             Told::Load(load) => self.now.iter_mut().for_each(|now| now.load = Some(load)),
@@ -112,11 +123,11 @@ impl Known {
     /// Begins a round. Its series begin with 0 before anything is counted, so that nobody who compares two moments
     /// misses what was counted before the first.
     fn begin(&mut self, target: Arc<Loaded>, round: u32) {
-        let at = self.targets.iter().position(|(known, _)| *known == target);
+        let at = self.targets.iter().position(|(known, _)| known.is_same(&target));
         let mut sums = at.map(|at| self.targets.remove(at).1).unwrap_or_default();
         let warmup = target.has_warmup.then_some(Phase::Warmup);
         let ramp_up = target.has_ramp_up.then_some(Phase::RampUp);
-        for phase in warmup.into_iter().chain(ramp_up).chain([Phase::Hold]) {
+        for phase in warmup.into_iter().chain(ramp_up).chain([Phase::Hold, Phase::Tail]) {
             for at in 0..target.steps.len() {
                 sums.steps.entry((at, phase)).or_default();
             }
@@ -124,15 +135,20 @@ impl Known {
                 sums.flows.entry((at, phase)).or_default();
             }
         }
-        self.targets.push((target.clone(), sums));
+        self.targets.push((target, sums));
+        if self.workers.is_empty() {
+            // This process, which has the number 0.
+            self.workers.insert(0, Worker::default());
+        }
         self.workers.values_mut().for_each(|worker| worker.works = false);
-        self.now = Some(Now { target, round, load: None, usage: BTreeMap::new() });
+        (self.round, self.now) = (Some(round), None);
     }
 
     /// Returns the sums that were added after `earlier`, an earlier state, and the present values of the moment.
     pub(super) fn since(&self, earlier: &Self) -> Self {
         let sums_of = |target: &Arc<Loaded>| {
-            earlier.targets.iter().find(|(known, _)| known == target).map(|(_, sums)| sums)
+            let mut all = earlier.targets.iter();
+            all.find(|(known, _)| known.is_same(target)).map(|(_, sums)| sums)
         };
         let targets = self.targets.iter().map(|(target, sums)| {
             let since = sums_of(target).map_or_else(|| sums.clone(), |before| sums.since(before));
@@ -142,7 +158,8 @@ impl Known {
             let before = earlier.workers.get(number).map_or(0, |worker| worker.requests);
             (*number, Worker { requests: worker.requests - before, ..worker.clone() })
         });
-        Self { targets: targets.collect(), workers: workers.collect(), now: self.now.clone() }
+        let (targets, workers) = (targets.collect(), workers.collect());
+        Self { targets, workers, round: self.round, now: self.now.clone() }
     }
 
     /// Returns the values of all metrics.
@@ -156,7 +173,7 @@ impl Known {
         }
         for (number, worker) in &self.workers {
             let mut attributes = vec![("loadgen.worker", number.to_string())];
-            attributes.extend(worker.host.clone().map(|host| ("host.name", host)));
+            attributes.extend(worker.host.clone().map(|host| ("loadgen.worker.host", host)));
             add(&metrics::WORKER_REQUESTS, attributes, Value::Counter(worker.requests));
         }
         if let Some(now) = &self.now {
@@ -209,9 +226,10 @@ impl Sums {
             if target.is_open {
                 add(&metrics::DELAY, of_step(None), Value::Histogram(&tally.delay));
             }
-            for (kind, n) in &tally.errors {
+            for kind in ErrorKind::ALL {
+                let n = tally.errors.get(&kind).copied().unwrap_or(0);
                 let kind = Some(("error.type", kind.to_string()));
-                add(&metrics::FAILURES, of_step(kind), Value::Counter(*n));
+                add(&metrics::FAILURES, of_step(kind), Value::Counter(n));
             }
             for (metric, n) in [
                 (&metrics::CANCELLED, tally.cancelled),
@@ -221,9 +239,10 @@ impl Sums {
             ] {
                 add(metric, of_step(None), Value::Counter(n));
             }
-            for (counter, n) in step.counters.iter().zip(&tally.counters) {
+            for (at, counter) in step.counters.iter().enumerate() {
+                let n = tally.counters.get(at).copied().unwrap_or(0);
                 let counter = Some(("loadgen.counter.name", counter.clone()));
-                add(&metrics::COUNTER, of_step(counter), Value::Counter(*n));
+                add(&metrics::COUNTER, of_step(counter), Value::Counter(n));
             }
         }
         for ((at, phase), tally) in &self.flows {
@@ -315,10 +334,18 @@ impl Now {
 }
 
 impl Loaded {
+    /// Whether values about the other target have the same attributes.
+    fn is_same(&self, other: &Self) -> bool {
+        (&self.group, &self.scenario, &self.target)
+            == (&other.group, &other.scenario, &other.target)
+    }
+
     /// Returns the attributes of every value about this target: those in [`metrics::COMMON`].
     fn attributes(&self) -> impl Iterator<Item = (&'static str, String)> {
-        let [scenario, target] = metrics::COMMON;
-        [(scenario, self.scenario.clone()), (target, self.target.clone())].into_iter()
+        let [group, scenario, target] = metrics::COMMON;
+        let of_group = self.group.clone().map(|name| (group, name));
+        let own = [(scenario, self.scenario.clone()), (target, self.target.clone())];
+        of_group.into_iter().chain(own)
     }
 }
 

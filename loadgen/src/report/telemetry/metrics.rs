@@ -30,9 +30,9 @@ pub struct Metric {
 }
 
 /// Attributes of every value about the load of a target.
-pub const COMMON: [&str; 2] = ["loadgen.scenario", "loadgen.target"];
+pub const COMMON: [&str; 3] = ["loadgen.group", "loadgen.scenario", "loadgen.target"];
 
-/// Attributes of HTTP requests, by the semantic conventions for HTTP metrics of OpenTelemetry.
+/// Attributes of HTTP requests, named by the semantic conventions for HTTP metrics of OpenTelemetry.
 const OF_REQUESTS: &[&str] = &[
     "loadgen.step",
     "loadgen.phase",
@@ -167,7 +167,7 @@ pub(super) static WORKERS: Metric = Metric {
     name: "loadgen.workers",
     kind: Kind::Gauge,
     unit: "{worker}",
-    help: "Processes whose results have arrived in this round and that were not lost; 1 without workers.",
+    help: "Processes whose results have arrived in this round and that were not lost.",
     is_of_target: true,
     attributes: &[],
 };
@@ -178,7 +178,7 @@ pub(super) static WORKER_REQUESTS: Metric = Metric {
     unit: "{request}",
     help: "Requests that ended, answered or failed, by the worker that sent them, over all targets.",
     is_of_target: false,
-    attributes: &["loadgen.worker", "host.name"],
+    attributes: &["loadgen.worker", "loadgen.worker.host"],
 };
 
 pub(super) static CPU: Metric = Metric {
@@ -246,8 +246,11 @@ impl Metric {
     }
 }
 
-/// Returns the name of a metric or of an attribute in Prometheus, where it has no dots.
+/// Returns the name of a metric or of an attribute in Prometheus, which knows only letters, digits and `_`, and no
+/// digit at the beginning.
 #[must_use]
 pub fn in_prometheus(name: &str) -> String {
-    name.replace('.', "_")
+    let begins_with_digit = name.starts_with(|c: char| c.is_ascii_digit());
+    let known = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
+    begins_with_digit.then_some('_').into_iter().chain(known).collect()
 }

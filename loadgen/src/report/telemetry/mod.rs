@@ -20,7 +20,7 @@ mod teller;
 mod tests;
 mod told;
 
-pub use otlp::{BadSetting, OtlpSettings};
+pub use otlp::{BadSetting, OtlpSettings, resource_attributes};
 pub use server::{CannotTell, Telemetry, TelemetrySettings};
 pub use teller::TelemetryTeller;
 pub use told::{Loaded, LoadedStep};

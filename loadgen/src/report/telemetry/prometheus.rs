@@ -2,12 +2,12 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use axum::Router;
 use axum::extract::State;
-use axum::http::header::{ACCEPT, CONTENT_TYPE};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{ACCEPT, CONNECTION, CONTENT_TYPE};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use prometheus_client::collector::Collector;
@@ -34,13 +34,27 @@ async fn root() -> &'static str {
 }
 
 /// Returns all metrics in the format that the request prefers.
-async fn metrics(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Response {
+async fn metrics(
+    State(shared): State<Arc<Shared>>,
+    method: Method,
+    headers: HeaderMap,
+) -> Response {
     let accept = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
     let format = Format::preferred(accept);
-    let known = Describe { known: shared.known().clone(), resource: shared.resource.clone() };
-    shared.scraped(Instant::now());
+    let is_all = shared.all_told.is_cancelled();
+    let known = Describe {
+        known: shared.known().clone(),
+        resource: shared.resource.clone(),
+        start: shared.start,
+    };
     match format.encoded(known) {
-        Ok(body) => ([(CONTENT_TYPE, format.media_type())], body).into_response(),
+        Ok(body) => {
+            if method == Method::GET {
+                shared.scraped(Instant::now(), is_all);
+            }
+            // A connection that stays would keep others out.
+            ([(CONTENT_TYPE, format.media_type()), (CONNECTION, "close")], body).into_response()
+        }
         Err(fmt::Error) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
     }
 }
@@ -114,6 +128,7 @@ impl Format {
 struct Describe {
     known: Known,
     resource: Vec<(String, String)>,
+    start: SystemTime,
 }
 
 impl Collector for Describe {
@@ -131,7 +146,9 @@ impl Collector for Describe {
                 match point.value {
                     Value::Counter(n) => encoder.encode_counter(&n, NO_EXEMPLAR)?,
                     Value::Gauge(value) => encoder.encode_gauge(&value)?,
-                    Value::Histogram(durations) => encode_histogram(&mut encoder, durations)?,
+                    Value::Histogram(durations) => {
+                        encode_histogram(&mut encoder, durations, self.start)?
+                    }
                 }
             }
         }
@@ -141,9 +158,17 @@ impl Collector for Describe {
 
 const NO_EXEMPLAR: Option<&Exemplar<NoLabelSet, f64>> = None;
 
+/// Returns attributes as labels. The values of attributes that have the same name in Prometheus are joined.
 fn labels<K: AsRef<str>>(attributes: &[(K, String)]) -> Vec<(String, String)> {
-    let label = |(key, value): &(K, String)| (in_prometheus(key.as_ref()), value.clone());
-    attributes.iter().map(label).collect()
+    let mut labels: Vec<(String, String)> = Vec::new();
+    for (key, value) in attributes {
+        let name = in_prometheus(key.as_ref());
+        match labels.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, values)) => *values += &format!(";{value}"),
+            None => labels.push((name, value.clone())),
+        }
+    }
+    labels
 }
 
 fn unit(metric: &Metric) -> Option<Unit> {
@@ -165,6 +190,7 @@ const fn kind(kind: Kind) -> MetricType {
 fn encode_histogram(
     encoder: &mut MetricEncoder<'_>,
     durations: &Durations,
+    start: SystemTime,
 ) -> Result<(), fmt::Error> {
     let bounds = BOUNDS_US.iter().map(|us| *us as f64 / 1e6).chain([f64::INFINITY]);
     let count = |at| durations.classic.get(&at).copied().unwrap_or(0);
@@ -176,7 +202,7 @@ fn encode_histogram(
         zero_count: 0,
         negative: NativeHistogramBuckets { spans: &[], deltas: &[] },
         positive: NativeHistogramBuckets { spans: &spans, deltas: &deltas },
-        created: None,
+        created: Some(start),
     };
     let (sum, count) = (durations.sum_s(), durations.count);
     encoder.encode_histogram_with_native::<NoLabelSet>(sum, count, &classic, None, native)

@@ -6,7 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::otlp::{BadSetting, Exporter, OtlpSettings};
@@ -15,7 +15,10 @@ use super::shared::{Shared, Teller};
 use super::teller::{Channel, Receiver, TelemetryTeller};
 use super::told::Told;
 use crate::record::TelemetryRecord;
-use crate::report::listen::{Bounded, ServeAddress};
+use crate::report::listen::{Bounded, ServeAddress, Time};
+
+/// Longest time, at the end, in which Prometheus must load what it has asked for.
+const LOADING: Duration = Duration::from_secs(2);
 
 /// Longest wait, at the end, for the last message to a collector, which has 5 s to arrive.
 const LONGEST_SEND: Duration = Duration::from_secs(6);
@@ -69,8 +72,10 @@ impl Telemetry {
     /// If the address cannot be used, or a file that the settings name.
     pub fn begin(settings: TelemetrySettings, note: Teller) -> Result<Self, CannotTell> {
         let shared = Arc::new(Shared::new(settings.resource, note));
-        let bound = settings.prometheus.as_ref().map(bound).transpose();
-        let (listener, url) = bound.map_err(CannotTell::Address)?.unzip();
+        let bound = settings.prometheus.as_ref().map(ServeAddress::bind).transpose();
+        let bound = bound.map_err(CannotTell::Address)?;
+        let url = bound.as_ref().map(|bound| format!("http://{}/metrics", bound.shown));
+        let listener = bound.map(|bound| bound.listener);
         let exporter = settings.otlp.map(|settings| {
             shared.exports_to(&settings.shown_url());
             Exporter::new(settings, shared.clone())
@@ -112,10 +117,14 @@ impl Telemetry {
         Box::new(move || shared.exports())
     }
 
-    /// Notes that the measurement has ended, and waits until the collector, if any, has all of it: at the latest
-    /// for 6 s.
-    pub async fn all_told(&self) {
+    /// Notes that the measurement has ended.
+    pub fn all_told(&self) {
+        self.channel.tell_counts();
         self.channel.tell(Told::Ended);
+    }
+
+    /// Waits until the collector, if any, has all that was measured: at the latest for 6 s.
+    pub async fn all_sent(&self) {
         // The thread may have ended with an error.
         let _ = timeout(LONGEST_SEND, self.sent.cancelled()).await;
     }
@@ -151,14 +160,6 @@ impl Drop for Telemetry {
     }
 }
 
-/// Returns a listener at the address, and the URL of the metrics there.
-fn bound(address: &ServeAddress) -> io::Result<(std::net::TcpListener, String)> {
-    let listener = std::net::TcpListener::bind((address.host.as_str(), address.port))?;
-    listener.set_nonblocking(true)?;
-    let address = ServeAddress { port: listener.local_addr()?.port(), ..address.clone() };
-    Ok((listener, format!("http://{address}/metrics")))
-}
-
 async fn serve(
     shared: Arc<Shared>,
     mut told: Receiver,
@@ -169,7 +170,10 @@ async fn serve(
     let learn = async {
         while let Some(told) = told.next().await {
             match told {
-                Told::Ended => shared.all_told.cancel(),
+                Told::Ended => {
+                    shared.known().learn(Told::Ended);
+                    shared.all_told.cancel();
+                }
                 told => shared.known().learn(told),
             }
         }
@@ -181,17 +185,27 @@ async fn serve(
         sent.cancel();
     };
     let answer = async {
-        let listener = listener.and_then(|listener| TcpListener::from_std(listener).ok());
-        if let Some(listener) = listener {
-            let listener = Bounded::new(listener, Telemetry::CONNECTIONS.into());
-            let _ = axum::serve(listener, prometheus::routes(shared.clone())).await;
-        }
+        let Some(listener) = listener.and_then(|listener| TcpListener::from_std(listener).ok())
+        else {
+            return closed.cancelled().await;
+        };
+        let listener = Bounded::new(listener, Telemetry::CONNECTIONS, Time::InAll);
+        let _ = axum::serve(listener, prometheus::routes(shared.clone()))
+            .with_graceful_shutdown(closed.clone().cancelled_owned())
+            .await;
+    };
+    let too_late = async {
+        closed.cancelled().await;
+        sleep(LOADING).await;
+    };
+    let work = async {
+        tokio::join!(learn, send);
+        closed.cancelled().await;
     };
     tokio::select! {
         biased;
-        () = closed.cancelled() => {}
-        ((), (), ()) = async { tokio::join!(learn, send, answer) } => {}
+        () = answer => {}
+        () = too_late => {}
+        () = work => {}
     }
-    // Whoever waits for the last message waits no more.
-    sent.cancel();
 }

@@ -1,8 +1,8 @@
 //! Tells telemetry what happens, without ever waiting for it.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
@@ -22,12 +22,16 @@ const EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct TelemetryTeller {
     channel: Channel,
-    /// Counts that were not told yet.
-    counted: BTreeMap<Phase, CountedRows>,
-    /// Requests that ended and were not told yet, by the number of the worker.
-    sent: BTreeMap<u32, u64>,
     /// When counts were told.
     told: Option<Instant>,
+}
+
+/// Counts that were not told yet.
+#[derive(Debug, Default)]
+struct Pending {
+    counted: BTreeMap<Phase, CountedRows>,
+    /// Requests that ended, by the number of the worker.
+    ended: BTreeMap<u32, u64>,
 }
 
 /// Way to the thread of telemetry.
@@ -36,6 +40,8 @@ pub(super) struct Channel {
     sender: mpsc::UnboundedSender<Told>,
     /// Number of messages that wait for the thread.
     waiting: Arc<AtomicUsize>,
+    /// Only the command uses it, and its thread never waits for another.
+    pending: Arc<Mutex<Pending>>,
 }
 
 /// The other end of a [`Channel`].
@@ -48,7 +54,8 @@ impl Channel {
     pub(super) fn new() -> (Self, Receiver) {
         let (sender, receiver) = mpsc::unbounded_channel();
         let waiting = Arc::new(AtomicUsize::new(0));
-        (Self { sender, waiting: waiting.clone() }, Receiver { receiver, waiting })
+        let channel = Self { sender, waiting: waiting.clone(), pending: Arc::default() };
+        (channel, Receiver { receiver, waiting })
     }
 
     fn has_room(&self) -> bool {
@@ -59,6 +66,18 @@ impl Channel {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         // Nobody listens if the thread has ended with an error.
         let _ = self.sender.send(told);
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells all that was counted.
+    pub(super) fn tell_counts(&self) {
+        let Pending { counted, ended } = std::mem::take(&mut *self.pending());
+        if !counted.is_empty() {
+            self.tell(Told::Counted(counted, ended));
+        }
     }
 }
 
@@ -72,21 +91,29 @@ impl Receiver {
 
 impl TelemetryTeller {
     pub(super) fn new(channel: Channel) -> Self {
-        Self { channel, counted: BTreeMap::new(), sent: BTreeMap::new(), told: None }
+        Self { channel, told: None }
     }
 
-    /// Tells that a round of this number begins.
+    /// Tells that a round of this number begins, after all that was counted before.
     pub fn round(&mut self, target: Loaded, number: u32) {
+        self.channel.tell_counts();
         self.channel.tell(Told::Round(target, number));
+    }
+
+    /// Tells that the load of the round starts.
+    pub fn load_started(&mut self) {
+        self.channel.tell(Told::LoadStarted);
     }
 
     /// Counts the results of a worker.
     pub fn count(&mut self, worker: u32, snapshot: &Snapshot) {
-        let sent = self.sent.entry(worker).or_default();
+        let mut pending = self.channel.pending();
+        let Pending { counted, ended } = &mut *pending;
+        let ended = ended.entry(worker).or_default();
         for interval in &snapshot.intervals {
             let requests = interval.steps.iter().map(Counts::requests);
-            *sent = requests.fold(*sent, u64::saturating_add);
-            let rows = self.counted.entry(interval.phase).or_default();
+            *ended = requests.fold(*ended, u64::saturating_add);
+            let rows = counted.entry(interval.phase).or_default();
             merge(&mut rows.steps, &interval.steps);
             merge(&mut rows.flows, &interval.flows);
         }
@@ -94,20 +121,18 @@ impl TelemetryTeller {
 
     /// Tells the load that is planned for now, and once a second what was counted.
     pub fn tick(&mut self, load: PlannedLoad) {
-        if !self.channel.has_room() {
-            return;
-        }
         let now = Instant::now();
-        if self.told.is_none_or(|told| now.saturating_duration_since(told) >= EVERY) {
+        let is_due = self.told.is_none_or(|told| now.saturating_duration_since(told) >= EVERY);
+        if is_due && self.channel.has_room() {
             self.told = Some(now);
             self.channel.tell(Told::Load(load));
-            self.tell_counts();
+            self.channel.tell_counts();
         }
     }
 
     /// Tells that the load of the round is over, and all that was counted in it.
     pub fn round_over(&mut self) {
-        self.tell_counts();
+        self.channel.tell_counts();
         self.channel.tell(Told::RoundOver);
     }
 
@@ -116,8 +141,9 @@ impl TelemetryTeller {
         self.channel.tell(Told::Joined(roster.iter().cloned().collect()));
     }
 
-    /// Tells that a worker was lost.
+    /// Tells that a worker was lost, after all that it sent.
     pub fn lost(&mut self, worker: u32) {
+        self.channel.tell_counts();
         self.channel.tell(Told::Lost(worker));
     }
 
@@ -128,13 +154,6 @@ impl TelemetryTeller {
             if channel.has_room() {
                 channel.tell(Told::Usage(usage));
             }
-        }
-    }
-
-    fn tell_counts(&mut self) {
-        if !self.counted.is_empty() {
-            self.channel.tell(Told::Counted(std::mem::take(&mut self.counted)));
-            self.channel.tell(Told::Sent(std::mem::take(&mut self.sent)));
         }
     }
 }

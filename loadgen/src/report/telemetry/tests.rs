@@ -27,6 +27,7 @@ fn loaded() -> Loaded {
         counters: Vec::new(),
     };
     Loaded {
+        group: None,
         scenario: "shop".to_owned(),
         target: "sanic \"a\"".to_owned(),
         address: Some("127.0.0.1".to_owned()),
@@ -76,7 +77,8 @@ fn begin(settings: TelemetrySettings) -> (Telemetry, Notes) {
 
 fn end(telemetry: &Telemetry) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(telemetry.all_told());
+    telemetry.all_told();
+    runtime.block_on(telemetry.all_sent());
 }
 
 /// A collector that answers each message with the next of these statuses, and the last one again and again.
@@ -113,6 +115,11 @@ impl Collector {
                     flate2::read::GzDecoder::new(&*body).read_to_end(&mut plain).unwrap();
                     body = plain;
                 }
+                let message = ExportMetricsServiceRequest::decode(&*body).unwrap();
+                // First, because loadgen may end as soon as it has the answer.
+                if sender.send((lines, message)).is_err() {
+                    break;
+                }
                 let (status, answer) = &last;
                 let head = format!(
                     "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}",
@@ -121,10 +128,6 @@ impl Collector {
                 let stream = stream.get_mut();
                 stream.write_all(format!("{head}\r\n\r\n").as_bytes()).unwrap();
                 stream.write_all(answer).unwrap();
-                let message = ExportMetricsServiceRequest::decode(&*body).unwrap();
-                if sender.send((lines, message)).is_err() {
-                    break;
-                }
                 last = answers.next().unwrap_or(last);
             }
         });
@@ -177,6 +180,7 @@ fn a_collector_gets_the_sums_of_all_that_was_counted() {
     let (telemetry, notes) = begin(settings(Some(otlp(&collector.url, &[FAST])), None));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
+    teller.load_started();
     // Zeros come first.
     while !metrics(&collector.next().1).contains_key("http.client.request.duration") {}
     teller.count(3, &snapshot(0, 5, 2));
@@ -195,27 +199,131 @@ fn a_collector_gets_the_sums_of_all_that_was_counted() {
     let metrics = metrics(&message);
     let number = |name: &str| match metrics[name] {
         Data::Gauge(gauge) => gauge.data_points[0].value,
-        Data::Sum(sum) => sum.data_points[0].value,
         _ => None,
     };
     assert_eq!(number("loadgen.load.users"), Some(NumberOf::AsDouble(10.0)));
     assert_eq!(number("loadgen.service.cpu.usage"), Some(NumberOf::AsDouble(1.5)));
-    assert_eq!(number("loadgen.worker.requests"), Some(NumberOf::AsInt(7)));
-    assert_eq!(number("loadgen.request.failures"), Some(NumberOf::AsInt(2)));
+    let sum = |name: &str| match metrics[name] {
+        Data::Sum(sum) => sum
+            .data_points
+            .iter()
+            .map(|point| match point.value {
+                Some(NumberOf::AsInt(n)) => n,
+                _ => 0,
+            })
+            .sum::<i64>(),
+        _ => 0,
+    };
+    assert_eq!(sum("loadgen.worker.requests"), 7);
+    assert_eq!(sum("loadgen.request.failures"), 2);
     teller.count(3, &snapshot(1, 6, 0));
     teller.round_over();
     end(&telemetry);
     drop(telemetry);
     let messages: Vec<_> = collector.received.try_iter().map(|(_, message)| message).collect();
     assert_eq!(answers(messages.last().unwrap()), 11);
-    // A gauge that has no value any more is said to have none, once.
-    let is_gone =
-        |message: &ExportMetricsServiceRequest| match self::metrics(message).get("loadgen.round") {
-            Some(Data::Gauge(gauge)) => gauge.data_points[0].flags == 1,
-            _ => false,
-        };
-    assert_eq!(messages.iter().filter(|message| is_gone(message)).count(), 1);
+    // A gauge that has no value any more is said to have none, once, under its name and unit.
+    let markers = |name: &str, unit: &str| {
+        let all = messages.iter().flat_map(|it| &it.resource_metrics[0].scope_metrics[0].metrics);
+        let of = all.filter(|metric| metric.name == name && metric.unit == unit);
+        let points = of.map(|metric| match &metric.data {
+            Some(Data::Gauge(gauge)) => gauge.data_points.iter().filter(|it| it.flags == 1).count(),
+            _ => 0,
+        });
+        points.sum::<usize>()
+    };
+    assert_eq!(
+        (markers("loadgen.round", "{round}"), markers("loadgen.service.memory.usage", "By")),
+        (1, 1)
+    );
     assert_eq!(*notes.lock().unwrap(), [""; 0]);
+}
+
+#[test]
+fn what_was_counted_before_an_early_end_is_told() {
+    let collector = Collector::start(vec![(200, Vec::new())]);
+    let (telemetry, _) = begin(settings(Some(otlp(&collector.url, &[FAST])), None));
+    let mut teller = telemetry.teller();
+    teller.round(loaded(), 1);
+    teller.load_started();
+    teller.count(0, &snapshot(0, 5, 0));
+    // The round breaks off, and another target is next.
+    teller.round(Loaded { target: "other".to_owned(), ..loaded() }, 2);
+    teller.count(0, &snapshot(0, 6, 0));
+    end(&telemetry);
+    drop(telemetry);
+    let last = collector.received.try_iter().last().unwrap().1;
+    assert_eq!(answers(&last), 11);
+    assert!(!metrics(&last).contains_key("loadgen.round"), "no round goes on");
+}
+
+#[test]
+fn arms_of_one_name_in_two_groups_are_two_series() {
+    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    let mut teller = telemetry.teller();
+    for (number, group) in (1..).zip(["FastAPI", "Django"]) {
+        teller.round(Loaded { group: Some(group.to_owned()), ..loaded() }, number);
+        teller.count(0, &snapshot(0, u64::from(number), 0));
+    }
+    end(&telemetry);
+    let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
+    for (group, count) in [("FastAPI", 1), ("Django", 2)] {
+        let is_it = |line: &&str| {
+            line.starts_with("http_client_request_duration_seconds_count{")
+                && line.contains(&format!("loadgen_group=\"{group}\""))
+                && line.contains("phase=\"hold\"")
+        };
+        let line = text.lines().find(is_it).unwrap();
+        assert!(line.ends_with(&format!("}} {count}")), "{line}");
+    }
+}
+
+#[test]
+fn hostile_attributes_leave_the_text_readable() {
+    let attributes = [("team-name", "a"), ("1st", "b"), ("x.y", "c"), ("x_y", "d\"\n{}")];
+    let resource = attributes.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    let of = TelemetrySettings { resource: resource.into(), ..settings(None, Some("127.0.0.1:0")) };
+    let (telemetry, _) = begin(of);
+    let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
+    let line = text.lines().find(|line| line.starts_with("target_info")).unwrap();
+    assert_eq!(line, "target_info{team_name=\"a\",_1st=\"b\",x_y=\"c;d\\\"\\n{}\"} 1");
+}
+
+#[test]
+fn a_lost_worker_works_no_more() {
+    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    let mut teller = telemetry.teller();
+    teller.joined(&[(1, None), (2, None)]);
+    teller.round(loaded(), 1);
+    teller.load_started();
+    teller.count(1, &snapshot(0, 1, 0));
+    teller.count(2, &snapshot(0, 1, 0));
+    teller.lost(2);
+    teller.count(1, &snapshot(1, 1, 0));
+    teller.tick(PlannedLoad::Users(1));
+    let text = loop {
+        let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
+        if text.contains("worker_requests_total{loadgen_worker=\"1\"} 2") {
+            break text;
+        }
+    };
+    assert!(
+        text.lines().any(|line| line.starts_with("loadgen_workers{") && line.ends_with(" 1.0")),
+        "{text}"
+    );
+}
+
+#[test]
+fn an_idle_client_keeps_prometheus_out_only_for_a_while() {
+    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    let address = telemetry.url().unwrap().strip_prefix("http://").unwrap();
+    let address = address.strip_suffix("/metrics").unwrap();
+    let idle: Vec<TcpStream> =
+        (0..Telemetry::CONNECTIONS).map(|_| TcpStream::connect(address).unwrap()).collect();
+    for mut stream in &idle {
+        stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
+    }
+    assert!(scrape(&telemetry, "*/*").0.starts_with("HTTP/1.0 200"));
 }
 
 #[test]
@@ -226,6 +334,7 @@ fn differences_add_up_to_the_whole_although_messages_are_lost() {
     let (telemetry, notes) = begin(settings);
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
+    teller.load_started();
     teller.count(0, &snapshot(0, 5, 0));
     teller.tick(PlannedLoad::Rate(10.0));
     let mut arrived = collector.next_answers();
@@ -256,6 +365,7 @@ fn what_a_collector_rejects_is_counted_and_told() {
     let header = ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc");
     let of = otlp(&collector.url, &[gzip, header]);
     let (telemetry, notes) = begin(settings(Some(of), None));
+    telemetry.teller().round(loaded(), 1);
     let (lines, _) = collector.next();
     assert!(lines.contains(&"api-key: abc".to_owned()), "{lines:?}");
     end(&telemetry);
@@ -274,6 +384,8 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
         let (telemetry, _) = begin(settings(Some(of), None));
         let mut teller = telemetry.teller();
         teller.round(loaded(), 1);
+        teller.load_started();
+        teller.load_started();
         let began = std::time::Instant::now();
         for number in 0..10_000 {
             teller.count(0, &snapshot(number, 1, 0));
@@ -307,6 +419,7 @@ fn prometheus_gets_the_metrics_in_the_format_that_it_prefers() {
     let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 2);
+    teller.load_started();
     teller.count(0, &snapshot(0, 5, 2));
     teller.joined(&[(0, Some("host-a".to_owned()))]);
     teller.tick(PlannedLoad::Rate(12.5));
@@ -318,7 +431,9 @@ fn prometheus_gets_the_metrics_in_the_format_that_it_prefers() {
             "{head}"
         );
         let body = String::from_utf8(body).unwrap();
-        if body.contains("loadgen_load_rate") {
+        if body.contains(
+            "loadgen_worker_requests_total{loadgen_worker=\"0\",loadgen_worker_host=\"host-a\"} 7",
+        ) {
             break body;
         }
     };

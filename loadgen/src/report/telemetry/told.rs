@@ -1,4 +1,4 @@
-//! What telemetry is told about a command in progress.
+//! Messages about a command in progress, for telemetry.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::report::view::PlannedLoad;
 /// Something that happened.
 #[derive(Debug)]
 pub(super) enum Told {
-    /// A round begins, in which this target is loaded. Holds the number of the round, counted from 1.
+    /// A round begins, in which this target will be loaded. Holds the number of the round, counted from 1.
     Round(Loaded, u32),
-    /// More was counted in the round.
-    Counted(BTreeMap<Phase, CountedRows>),
-    /// More requests ended, by the number of the worker that sent them.
-    Sent(BTreeMap<u32, u64>),
+    /// The load of the round starts.
+    LoadStarted,
+    /// More was counted in the round. Holds also how many requests ended, by the number of the worker that sent them.
+    Counted(BTreeMap<Phase, CountedRows>, BTreeMap<u32, u64>),
     /// The load that is planned for now.
     Load(PlannedLoad),
     /// The workers that send the load, with the name of the host of each that is on another.
@@ -40,6 +40,8 @@ pub(super) struct CountedRows {
 /// A target, and what is sent to it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Loaded {
+    /// Name of the group in an experiment file; `None` without one.
+    pub group: Option<String>,
     /// Name of the scenario.
     pub scenario: String,
     /// Name of the target; in a search, with the rate of the trial.

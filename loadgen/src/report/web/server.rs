@@ -31,7 +31,7 @@ use super::page;
 use super::past::Entry;
 use super::shared::{Shared, Stage};
 use super::viewer::Viewer;
-use crate::report::listen::{Bounded, ServeAddress};
+use crate::report::listen::{Bound, Bounded, ServeAddress, Time};
 use crate::report::view::View;
 
 /// Time between two messages to a viewer, which are sent even if nothing changed, because times advance.
@@ -74,18 +74,11 @@ impl LivePage {
         known: watch::Receiver<View>,
         controls: Option<Controls>,
     ) -> io::Result<Self> {
-        let ServeAddress { host, port } = address;
-        let listener = std::net::TcpListener::bind((host.as_str(), *port))?;
-        listener.set_nonblocking(true)?;
-        let bound = listener.local_addr()?;
-        let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        // Without a name that others know, the page of all interfaces is at this host's own name.
-        let shown = if bound.ip().is_unspecified() { own.clone() } else { host.clone() };
-        let url = ServeAddress { host: shown, port: bound.port() };
+        let Bound { listener, shown: url, own_name } = address.bind()?;
         let shared = Arc::new(Shared {
             id,
             title: known.borrow().scenario.clone(),
-            names: vec![own, host.clone()],
+            names: vec![own_name, address.host.clone()],
             controls,
             past: Mutex::default(),
             now: watch::Sender::new(Arc::from("{}")),
@@ -166,7 +159,7 @@ async fn serve(
     });
     let guarded = files.layer(middleware::from_fn_with_state(shared.clone(), guard));
     let guarded = guarded.with_state(shared.clone());
-    let listener = Bounded::new(listener, LivePage::CONNECTIONS.into());
+    let listener = Bounded::new(listener, LivePage::CONNECTIONS, Time::UntilResponse);
     let server = axum::serve(listener, guarded)
         .with_graceful_shutdown(shared.closed.clone().cancelled_owned());
     let too_late = async {

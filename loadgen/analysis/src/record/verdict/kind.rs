@@ -620,8 +620,8 @@ pub enum VerdictKind {
     /// A collector did not get all metrics of the run.
     ///
     /// Some messages with metrics did not arrive at the collector of `--otlp`, or the collector rejected some
-    /// values. The results of the run are not affected; what others show of it may have gaps, or lack the end.
-    /// The message says which.
+    /// values. The results of the run are not affected; charts elsewhere may have gaps, or lack the end. The
+    /// message says which.
     ///
     /// - **Evidence:** In `telemetry` of `environment`, fewer messages were delivered than sent, values were
     ///   rejected, or `is_complete` is false.

@@ -1,7 +1,7 @@
 //! Fills the messages of OTLP, OpenTelemetry's protocol
 //! (<https://opentelemetry.io/docs/specs/otel/metrics/data-model/>).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
@@ -19,7 +19,7 @@ use opentelemetry_proto::tonic::resource::v1::Resource;
 use super::settings::Temporality;
 use crate::report::telemetry::durations::{Durations, SCALE};
 use crate::report::telemetry::known::{Point, Points, Value};
-use crate::report::telemetry::metrics::{Kind, Metric};
+use crate::report::telemetry::metrics::{Kind, Metric, all};
 
 /// Time over which counters and histograms have counted.
 #[derive(Debug, Clone, Copy)]
@@ -30,24 +30,34 @@ pub(super) struct Span {
     pub temporality: Temporality,
 }
 
-/// Gauges that have a value, by the name and the attributes.
-pub(super) type Gauges = BTreeSet<(&'static str, Vec<(&'static str, String)>)>;
+/// Attributes of the gauges that have a value, by the name of the metric.
+pub(super) type Gauges = BTreeMap<&'static str, BTreeSet<Vec<(&'static str, String)>>>;
 
 /// Returns the gauges that have a value.
 pub(super) fn gauges(points: &Points<'_>) -> Gauges {
     let gauges = points.iter().filter(|(metric, _)| metric.kind == Kind::Gauge);
-    let each = |(metric, points): &(&'static Metric, Vec<Point<'_>>)| {
-        points.iter().map(|point| (metric.name, point.attributes.clone())).collect::<Vec<_>>()
-    };
-    gauges.flat_map(each).collect()
+    gauges
+        .map(|(metric, points)| {
+            (metric.name, points.iter().map(|point| point.attributes.clone()).collect())
+        })
+        .collect()
 }
 
-/// Returns the message with these values. `gone` has gauges that have no value any more: without a word, Prometheus would
-/// show the last value for five minutes.
+/// Returns the gauges of `earlier` that have no value now.
+pub(super) fn ended(earlier: &Gauges, now: &Gauges) -> Gauges {
+    let without = |(name, all): (&&'static str, &BTreeSet<_>)| {
+        let present = now.get(name).cloned().unwrap_or_default();
+        (*name, all.difference(&present).cloned().collect::<BTreeSet<_>>())
+    };
+    earlier.iter().map(without).filter(|(_, ended)| !ended.is_empty()).collect()
+}
+
+/// Returns the message with these values. `ended` has gauges that have no value any more: without a marker of that,
+/// Prometheus would show the last value for five minutes.
 pub(super) fn message(
     resource: &[(String, String)],
     points: &Points<'_>,
-    gone: &Gauges,
+    ended: &Gauges,
     span: Span,
 ) -> ExportMetricsServiceRequest {
     let attributes = resource.iter().map(|(key, value)| attribute(key, value)).collect();
@@ -56,9 +66,14 @@ pub(super) fn message(
         version: env!("CARGO_PKG_VERSION").to_owned(),
         ..InstrumentationScope::default()
     };
-    let metrics = points.iter().map(|(of, points)| metric(of, points, span));
-    let gone = gone.iter().map(|(name, attributes)| without_value(name, attributes, span.end));
-    let metrics = metrics.chain(gone).collect();
+    let nothing = BTreeSet::new();
+    let metrics = all().into_iter().filter_map(|of| {
+        let points = points.iter().find(|(known, _)| known.name == of.name);
+        let points = points.map_or(&[][..], |(_, points)| points);
+        let ended = ended.get(of.name).unwrap_or(&nothing);
+        (!points.is_empty() || !ended.is_empty()).then(|| metric(of, points, ended, span))
+    });
+    let metrics = metrics.collect();
     let scope_metrics = ScopeMetrics { scope: Some(scope), metrics, ..ScopeMetrics::default() };
     let resource_metrics = ResourceMetrics {
         resource: Some(Resource { attributes, ..Resource::default() }),
@@ -68,13 +83,21 @@ pub(super) fn message(
     ExportMetricsServiceRequest { resource_metrics: vec![resource_metrics] }
 }
 
-fn metric(of: &Metric, points: &[Point<'_>], span: Span) -> v1::Metric {
+fn metric(
+    of: &Metric,
+    points: &[Point<'_>],
+    ended: &BTreeSet<Vec<(&'static str, String)>>,
+    span: Span,
+) -> v1::Metric {
     let aggregation_temporality = match span.temporality {
         Temporality::Cumulative => AggregationTemporality::Cumulative,
         Temporality::Delta => AggregationTemporality::Delta,
     }
     .into();
-    let numbers = || points.iter().filter_map(|point| number(point, span)).collect();
+    let numbers = || {
+        let ended = ended.iter().map(|attributes| without_value(attributes, span.end));
+        points.iter().filter_map(|point| number(point, span)).chain(ended).collect()
+    };
     let data = match of.kind {
         Kind::Gauge => Data::Gauge(v1::Gauge { data_points: numbers() }),
         Kind::Counter => Data::Sum(v1::Sum {
@@ -135,16 +158,14 @@ fn buckets(durations: &Durations) -> Buckets {
     Buckets { offset: *first, bucket_counts: (*first..=*last).map(count).collect() }
 }
 
-/// Says that a gauge has no value any more.
-fn without_value(name: &str, of: &[(&'static str, String)], now: SystemTime) -> v1::Metric {
-    let point = NumberDataPoint {
+/// Returns the marker that a gauge has no value any more.
+fn without_value(of: &[(&'static str, String)], now: SystemTime) -> NumberDataPoint {
+    NumberDataPoint {
         attributes: attributes(of),
         time_unix_nano: nanoseconds(now),
         flags: DataPointFlags::NoRecordedValueMask as u32,
         ..NumberDataPoint::default()
-    };
-    let data = Some(Data::Gauge(v1::Gauge { data_points: vec![point] }));
-    v1::Metric { name: name.to_owned(), data, ..v1::Metric::default() }
+    }
 }
 
 fn attributes(of: &[(&'static str, String)]) -> Vec<KeyValue> {

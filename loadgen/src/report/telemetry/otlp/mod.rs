@@ -8,4 +8,4 @@ mod message;
 mod settings;
 
 pub(super) use exporter::Exporter;
-pub use settings::{BadSetting, OtlpSettings};
+pub use settings::{BadSetting, OtlpSettings, resource_attributes};

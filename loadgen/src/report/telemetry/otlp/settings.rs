@@ -38,12 +38,31 @@ pub struct OtlpSettings {
     pub(in crate::report::telemetry) interval: Duration,
     pub(super) is_compressed: bool,
     pub(super) temporality: Temporality,
-    /// Attributes of the program that exports, which the user gives it.
-    pub resource: Vec<(String, String)>,
     /// Files in PEM form: certificates of authorities to trust, own certificate, and its private key.
-    pub(super) authorities: Option<PathBuf>,
-    pub(super) certificate: Option<PathBuf>,
-    pub(super) key: Option<PathBuf>,
+    pub(super) authorities: Option<PemFile>,
+    pub(super) certificate: Option<PemFile>,
+    pub(super) key: Option<PemFile>,
+}
+
+/// A file in PEM form.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct PemFile {
+    /// Environment variable that names it.
+    setting: String,
+    path: PathBuf,
+}
+
+impl PemFile {
+    pub(super) fn read(&self) -> Result<Vec<u8>, BadSetting> {
+        std::fs::read(&self.path).map_err(|error| self.wrong(&format!("cannot read it: {error}")))
+    }
+
+    pub(super) fn wrong(&self, what: &str) -> BadSetting {
+        BadSetting {
+            message: format!("{} names {}: {what}", self.setting, self.path.display()),
+            help: "name a file in PEM form".to_owned(),
+        }
+    }
 }
 
 /// A setting that cannot be followed.
@@ -89,6 +108,7 @@ impl OtlpSettings {
             return Err(BadSetting { message, help });
         }
         let url = match (url, variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")) {
+            (Some(url), _) if is_whole(url) => parsed("--otlp", url)?,
             (Some(url), _) => below("--otlp", url)?,
             (None, Some(url)) => parsed("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &url)?,
             (None, None) => match variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
@@ -123,15 +143,8 @@ impl OtlpSettings {
             Some(text) => one_of(preference, &text, &words)?,
             None => Temporality::default(),
         };
-        let mut resource = match variable("OTEL_RESOURCE_ATTRIBUTES") {
-            Some(text) => pairs("OTEL_RESOURCE_ATTRIBUTES", &text)?,
-            None => Vec::new(),
-        };
-        if let Some(name) = variable("OTEL_SERVICE_NAME") {
-            resource.retain(|(key, _)| key != "service.name");
-            resource.push(("service.name".to_owned(), name));
-        }
-        let path = |name| either(name).map(|(_, path)| PathBuf::from(path));
+        let path =
+            |name| either(name).map(|(setting, path)| PemFile { setting, path: path.into() });
         Ok(Some(Self {
             url,
             headers,
@@ -139,7 +152,6 @@ impl OtlpSettings {
             interval,
             is_compressed,
             temporality,
-            resource,
             authorities: path("CERTIFICATE"),
             certificate: path("CLIENT_CERTIFICATE"),
             key: path("CLIENT_KEY"),
@@ -154,6 +166,7 @@ impl OtlpSettings {
         let _ = shown.set_password(None).and_then(|()| shown.set_username(""));
         // The query may have a key.
         shown.set_query(None);
+        shown.set_fragment(None);
         shown.to_string()
     }
 }
@@ -161,12 +174,33 @@ impl OtlpSettings {
 /// Returns the URL of metrics below that of a collector.
 fn below(name: &str, text: &str) -> Result<Url, BadSetting> {
     let mut url = parsed(name, text)?;
-    let path = url.path().trim_end_matches('/');
-    if !path.ends_with(PATH) {
-        let path = format!("{path}/{PATH}");
-        url.set_path(&path);
-    }
+    let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
+    url.set_path(&path);
     Ok(url)
+}
+
+/// Whether a URL of the command line has the path of metrics already.
+fn is_whole(text: &str) -> bool {
+    text.trim_end_matches('/').ends_with(&format!("/{PATH}"))
+}
+
+/// Reads the attributes that the user gives to all metrics.
+///
+/// # Errors
+/// If they cannot be read.
+pub fn resource_attributes(
+    variable: impl Fn(&str) -> Option<String>,
+) -> Result<Vec<(String, String)>, BadSetting> {
+    let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    let mut attributes = match variable("OTEL_RESOURCE_ATTRIBUTES") {
+        Some(text) => pairs("OTEL_RESOURCE_ATTRIBUTES", &text)?,
+        None => Vec::new(),
+    };
+    if let Some(name) = variable("OTEL_SERVICE_NAME") {
+        attributes.retain(|(key, _)| key != "service.name");
+        attributes.push(("service.name".to_owned(), name));
+    }
+    Ok(attributes)
 }
 
 fn parsed(name: &str, text: &str) -> Result<Url, BadSetting> {
@@ -198,13 +232,14 @@ fn headers(name: &str, text: &str) -> Result<HeaderMap, BadSetting> {
     Ok(headers)
 }
 
-/// Splits `key=value,key=value`, whose values are percent-encoded.
+/// Splits `key=value,key=value`, which is percent-encoded.
 fn pairs(name: &str, text: &str) -> Result<Vec<(String, String)>, BadSetting> {
     let written = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
     let pair = |pair: &str| {
         let (key, value) = pair.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;
-        let value = percent_decode_str(value.trim()).decode_utf8().ok()?;
-        Some((key.trim().to_owned(), value.into_owned()))
+        let decoded =
+            |text: &str| Some(percent_decode_str(text.trim()).decode_utf8().ok()?.into_owned());
+        Some((decoded(key)?, decoded(value)?))
     };
     // An entry may be a secret.
     let wrong = |number: usize| BadSetting {
@@ -258,6 +293,8 @@ mod tests {
             assert_eq!(url(given, set), "http://prometheus:9090/api/v1/otlp/v1/metrics");
         }
         assert_eq!(url(Some("https://a/v1/metrics"), &[]), "https://a/v1/metrics");
+        assert_eq!(url(Some("https://a/apiv1/metrics"), &[]), "https://a/apiv1/metrics/v1/metrics");
+        assert_eq!(url(None, &[(ALL, "http://a/v1/metrics")]), "http://a/v1/metrics/v1/metrics");
         // What the command line says has precedence, and then the variable for metrics, which is used as it is.
         let set = [(ALL, "http://all"), (METRICS, "http://metrics/")];
         assert_eq!(url(None, &set), "http://metrics/");
@@ -274,7 +311,7 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
             ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "DELTA"),
             ("OTEL_METRIC_EXPORT_INTERVAL", "5000"),
-            ("OTEL_RESOURCE_ATTRIBUTES", "team=shop,service.name=ignored"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "te%20am=shop,service.name=ignored"),
             ("OTEL_SERVICE_NAME", "nightly"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
             ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf"),
@@ -284,8 +321,11 @@ mod tests {
         assert_eq!((settings.headers.len(), settings.headers["other"].is_sensitive()), (2, true));
         assert_eq!((settings.timeout.as_millis(), settings.interval.as_secs()), (250, 5));
         assert_eq!((settings.is_compressed, settings.temporality), (true, Temporality::Delta));
-        let resource = [("team", "shop"), ("service.name", "nightly")];
-        assert_eq!(settings.resource, resource.map(|(a, b)| (a.to_owned(), b.to_owned())));
+        let value = |name: &str| set.iter().find(|(set, _)| *set == name);
+        let attributes =
+            resource_attributes(|name| value(name).map(|(_, value)| (*value).to_owned())).unwrap();
+        let expected = [("te am", "shop"), ("service.name", "nightly")];
+        assert_eq!(attributes, expected.map(|(a, b)| (a.to_owned(), b.to_owned())));
         assert_eq!(read(None, &[("OTEL_SDK_DISABLED", "True")]), Ok(None));
     }
 
@@ -304,7 +344,7 @@ mod tests {
                 said(("OTEL_METRIC_EXPORT_INTERVAL", "0")),
                 said(("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")),
                 said(("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE", "both")),
-                said(("OTEL_RESOURCE_ATTRIBUTES", "team")),
+                resource_attributes(|_| Some("team".to_owned())).unwrap_err().message,
             ]
             .join("\n")
         );
