@@ -70,11 +70,12 @@ class MeasuringOptions(TypedDict, total=False):
     """Also print a URL of the page with which viewers may change the load, and end the command."""
     otlp: Value | bool
     """Send metrics, once a second, to a collector of OpenTelemetry at this URL, such as http://localhost:4318, or
-    to Prometheus: http://localhost:9090/api/v1/otlp. Without URL, the environment variables OTEL_EXPORTER_OTLP_*
-    name it, which are followed in any case [default: http://localhost:4318]."""
+    to Prometheus: http://localhost:9090/api/v1/otlp. Without URL, to that of the environment variable
+    OTEL_EXPORTER_OTLP_ENDPOINT or else to http://localhost:4318 [default: send none]."""
     prometheus: Value | bool
     """Serve metrics for Prometheus at this address, below /metrics: HOST:PORT, HOST, or PORT of this host only;
-    127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values."""
+    127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values [default:
+    serve none]."""
     out: Value
     """Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME]."""
 

@@ -871,18 +871,18 @@ class EffectiveSamples:
 
 @dataclass(frozen=True, kw_only=True)
 class TelemetryRecord:
-    """Messages with metrics that were sent to a collector while the run went on (`--otlp`). They have the sums of everything so far or, with the temporality `delta`, what was added since the last message that arrived, so that a later message makes up for one that did not arrive."""
+    """Messages with metrics that were sent to a collector while the command went on (`--otlp`). They have the sums of everything so far or, with the temporality `delta`, what was added since the last message that arrived, so that a later message makes up for one that did not arrive."""
 
     delivered: int
     """Messages that arrived."""
     is_complete: bool
     """Whether a message arrived that has all that was measured."""
     last_error: str | None
-    """Why the last of the messages that did not arrive whole did not; `null` if all arrived."""
+    """Reason why the last message that did not arrive, or of which values were rejected, failed; `null` if none failed."""
     messages: int
     """Messages that were sent."""
     rejected_values: int
-    """Values that the collector rejected."""
+    """Values that the collector rejected, over all messages."""
     url: str
     """URL of the collector, without a password and a query."""
 

@@ -23,6 +23,7 @@ mod effective;
 mod fairness;
 mod figures;
 mod gate;
+pub mod history;
 mod limits_in_force;
 mod loss;
 mod offered_rate;

@@ -16,6 +16,7 @@ mod request;
 mod runtime;
 mod saved;
 mod schema;
+mod site;
 mod telemetry;
 mod tls;
 mod values;
@@ -40,6 +41,7 @@ pub use self::request::RequestArgs;
 pub use self::runtime::{RuntimeArgs, RuntimeName};
 pub use self::saved::{CompareArgs, ReportArgs};
 pub use self::schema::{DocumentName, SchemaArgs};
+pub use self::site::SiteArgs;
 pub use self::telemetry::TelemetryArgs;
 pub use self::tls::TlsArgs;
 use self::values::percent;
@@ -111,6 +113,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print saved runs again, and rewrite their report.html.
     Report(ReportArgs),
+    /// Write the history of saved results as a site of pages: figures over time, changes, links to all reports.
+    Site(SiteArgs),
     /// List all scenarios, experiments and targets.
     List,
     /// Write a first scenario, with comments, and the schema with which editors complete scenarios.

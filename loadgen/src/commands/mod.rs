@@ -19,6 +19,7 @@ mod options;
 mod report;
 mod run;
 mod schema;
+mod site;
 mod worker;
 
 use std::process::ExitCode;
@@ -38,6 +39,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Ctl(args)) => ctl::run(&args),
         Some(Command::Compare(args)) => compare::run(&args),
         Some(Command::Report(args)) => report::run(&args),
+        Some(Command::Site(args)) => site::run(&args),
         Some(Command::List) => list::run(),
         Some(Command::Init(args)) => init::run(&args),
         Some(Command::Schema(args)) => schema::run(&args),

@@ -3,7 +3,8 @@
 //!
 //! - `document`: every document in every format. `formats`: the layout of each; `html`: the page.
 //!   `reported`: the document and the page of each kind of record.
-//! - `svg`: charts of claims and of arms, on the page and as pictures.
+//! - `svg`: charts of claims, of arms and of histories, on the page and as pictures. `site`: the history of many
+//!   results, as pages.
 //! - `words`: sentences that all formats share.
 //! - `view`: what is known of a command in progress. `progress`: updates the view, and shows it in plain
 //!   lines. `live`: shows the view on a terminal. `web`: shows it in browsers.
@@ -17,6 +18,7 @@ mod listen;
 mod live;
 mod progress;
 mod reported;
+pub mod site;
 mod svg;
 pub mod telemetry;
 mod view;

@@ -57,6 +57,7 @@ mod replicas;
 mod round_steps;
 mod rows;
 mod saved;
+mod site;
 mod slices;
 mod sockets;
 mod stages;

@@ -22,13 +22,18 @@ impl Unlike {
 /// Settings and environment values of a run, by their paths in the record, such as
 /// `environment.kernel`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Leaves(BTreeMap<String, String>);
+pub(crate) struct Leaves(BTreeMap<String, String>);
 
 impl Leaves {
     /// Adds all nested fields of `value`, with paths that begin with `place`.
-    pub(super) fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
+    pub(crate) fn add<T: Serialize + ?Sized>(&mut self, place: &str, value: &T) {
         // Records of loadgen are valid JSON.
         self.collect(place, &serde_json::to_value(value).unwrap_or_default());
+    }
+
+    /// Returns the values by their paths.
+    pub(crate) fn into_values(self) -> BTreeMap<String, String> {
+        self.0
     }
 
     fn collect(&mut self, place: &str, value: &Value) {

@@ -5,7 +5,7 @@ use super::over_rounds::mean;
 use super::pelt::changes;
 
 /// Least number of seconds that a round must measure to show a change of its own.
-const FEWEST_SECONDS: usize = 20;
+pub(super) const FEWEST_SECONDS: usize = 20;
 
 /// Factor of the penalty for each change: the penalty is this factor times the logarithm of the number
 /// of values, in variances of the noise. Barrett et al. ("Virtual Machine Warmup Blows Hot and Cold",
@@ -15,7 +15,7 @@ const PENALTY: f64 = 22.0;
 
 /// A stretch of a round in which a figure kept one level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Level {
+pub(crate) struct Level {
     /// First second of the level, counted from the beginning of the hold.
     pub from: usize,
     /// Mean of the logarithms of the figure.
@@ -23,10 +23,10 @@ pub(super) struct Level {
 }
 
 /// Returns the levels of a figure in a round, given the logarithms of the figure in each second. There
-/// is one level if the figure did not change by more than its noise, or if the round is too short.
-pub(super) fn levels(series: &[f64]) -> Vec<Level> {
+/// is one level if the figure did not change by more than its noise, or if there are fewer than `fewest`.
+pub(crate) fn levels(series: &[f64], fewest: usize) -> Vec<Level> {
     let found = deviation(series)
-        .filter(|_| series.len() >= FEWEST_SECONDS)
+        .filter(|_| series.len() >= fewest)
         .map(|noise| changes(series, PENALTY * (series.len() as f64).ln() * noise.powi(2)));
     let begins: Vec<usize> = std::iter::once(0).chain(found.unwrap_or_default()).collect();
     let ends = begins[1..].iter().copied().chain([series.len()]);

@@ -16,7 +16,7 @@ mod matrix;
 mod profile;
 mod ranking;
 mod run;
-mod table;
+pub(super) mod table;
 mod time;
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 /// Accessible name of a table, for screen readers.
-pub(super) enum Called<'a> {
+pub(in crate::report) enum Called<'a> {
     /// Text of the heading with this id.
     Heading(&'a str),
     /// Text that the page does not show.
@@ -25,7 +25,12 @@ pub(super) fn named_rows(rows: &[Vec<String>]) -> Markup {
 
 /// Returns a table of these rows. A column without a name holds drawings, and is hidden from screen
 /// readers.
-pub(super) fn table(called: &Called<'_>, caption: &str, columns: &[&str], rows: &Markup) -> Markup {
+pub(in crate::report) fn table(
+    called: &Called<'_>,
+    caption: &str,
+    columns: &[&str],
+    rows: &Markup,
+) -> Markup {
     let (heading, label) = match *called {
         Called::Heading(id) => (Some(id), None),
         Called::Label(text) => (None, Some(text)),

@@ -55,7 +55,7 @@ impl Axis {
     }
 
     /// Returns the figures to label: as many as have room, at best three or more.
-    fn ticks(&self) -> Vec<f64> {
+    pub(super) fn ticks(&self) -> Vec<f64> {
         let logarithmic = STEPS.iter().rev().map(|steps| self.powers(steps));
         let linear = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5].map(|step| self.steps(step));
         let fitting = logarithmic.chain(linear).filter(|ticks| self.have_room(ticks));
@@ -108,7 +108,7 @@ fn is_one(tick: f64) -> bool {
     (tick - 1.0).abs() < 1e-9
 }
 
-fn label(tick: f64) -> String {
+pub(super) fn label(tick: f64) -> String {
     let text = brief(tick);
     match text.contains('.') {
         true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),

@@ -6,6 +6,7 @@
 mod axis;
 mod dots;
 mod forest;
+mod history;
 mod marks;
 mod text;
 
@@ -13,6 +14,7 @@ use maud::{Markup, PreEscaped, html};
 
 pub(super) use self::dots::figures;
 pub(super) use self::forest::{NARROW, WIDE, claims};
+pub(super) use self::history::history;
 use crate::record::{CapacityRecord, ExperimentRecord, RunRecord};
 use crate::report::words::arm_figures::{of_run, of_search};
 

@@ -23,6 +23,7 @@ pub(super) mod folded;
 pub(super) mod gate;
 pub(super) mod headline;
 pub(super) mod here;
+pub(super) mod history;
 pub(super) mod interval;
 pub(super) mod latencies;
 pub(super) mod matrix;

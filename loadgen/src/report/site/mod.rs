@@ -1,0 +1,129 @@
+//! The site of `loadgen site`: the history of many results, as pages that need no server.
+//!
+//! - `index`: the first page. `history`: the page of one scenario. `feed`: news, for readers of Atom.
+//! - `words`: metrics, settings and changes, for people.
+
+mod feed;
+mod history;
+mod index;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::collections::BTreeSet;
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::html::{LOOK, STYLE};
+use super::svg;
+use crate::analysis::history::{Entry, History, Kind};
+
+/// Style and script of the site only.
+const OWN_STYLE: &str = include_str!("../assets/site.css");
+const OWN_SCRIPT: &str = include_str!("../assets/site.js");
+
+/// Content security policy: the pages load nothing but each other.
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+
+/// What the site is called, and what its results are compared with.
+#[derive(Debug, Clone)]
+pub struct SiteSettings {
+    /// Title of the site.
+    pub title: String,
+    /// Address of the site, with a slash at the end, for the feed; `None` if unknown.
+    pub url: Option<String>,
+    /// Name of the result with which the newest ones are compared, if any.
+    pub baseline: Option<String>,
+}
+
+/// Returns the pages of these results, each with its path. The reports of the results are expected at
+/// [`report_path`].
+#[must_use]
+pub fn site(entries: &[Entry], settings: &SiteSettings) -> Vec<(String, String)> {
+    let histories = History::of(entries);
+    let pages = Pages::of(&histories);
+    let mut all = vec![
+        ("index.html".to_owned(), index::index(&histories, &pages, settings)),
+        ("feed.xml".to_owned(), feed::feed(&histories, &pages, settings)),
+    ];
+    for (history, path) in histories.iter().zip(&pages.0) {
+        if history.kind != Kind::Experiment {
+            all.push((path.clone(), history::page(history, settings)));
+        }
+    }
+    all
+}
+
+/// Returns the path of the report of the result with this name.
+#[must_use]
+pub fn report_path(name: &str) -> String {
+    format!("runs/{name}/report.html")
+}
+
+/// Returns a name that is part of an address as it is, and that none of `taken` is; then it is one of them.
+#[must_use]
+pub fn address_part(name: &str, taken: &mut BTreeSet<String>) -> String {
+    let mut part = String::new();
+    for c in name.chars() {
+        match c {
+            c if c.is_ascii_alphanumeric() => part.push(c.to_ascii_lowercase()),
+            _ if part.is_empty() || part.ends_with('-') => {}
+            _ => part.push('-'),
+        }
+    }
+    part.truncate(80);
+    let part = part.trim_end_matches('-');
+    let part = if part.is_empty() { "result" } else { part };
+    let numbered = (2..).map(|number: u32| format!("{part}-{number}"));
+    let mut names = std::iter::once(part.to_owned()).chain(numbered);
+    // There are more numbers than names.
+    let free = names.find(|name| !taken.contains(name)).unwrap_or_default();
+    taken.insert(free.clone());
+    free
+}
+
+/// Paths of the pages of the histories.
+struct Pages(Vec<String>);
+
+impl Pages {
+    fn of(histories: &[History<'_>]) -> Self {
+        let mut taken = BTreeSet::from(["index".to_owned()]);
+        let path = |history: &History<'_>| {
+            let name = format!("{} {}", history.title, words::kind(history.kind));
+            format!("{}.html", address_part(&name, &mut taken))
+        };
+        Self(histories.iter().map(path).collect())
+    }
+}
+
+/// Returns a page with this title and content. `kind` says what it is.
+fn page(title: &str, kind: &Markup, headline: &str, content: &Markup) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={ "loadgen " (env!("CARGO_PKG_VERSION")) };
+                link rel="alternate" type="application/atom+xml" href="feed.xml";
+                title { (title) " – loadgen" }
+                style { (PreEscaped(STYLE)) (PreEscaped(svg::STYLE)) (PreEscaped(OWN_STYLE)) }
+            }
+            body {
+                a.skip href="#main" { "Skip to the results" }
+                header {
+                    div.title {
+                        p.kind { (kind) }
+                        button type="button" id="theme" aria-pressed="false" { "Dark" }
+                    }
+                    h1 { (title) }
+                    p.headline { (headline) }
+                }
+                main id="main" { (content) }
+                @for script in [LOOK, OWN_SCRIPT] { script { (PreEscaped(script)) } }
+            }
+        }
+    };
+    page.into_string()
+}
