@@ -46,6 +46,8 @@ async fn results_become_pages_and_only_new_ones_are_read() {
             assert!(history.contains(&path) && page(&path).contains("<!DOCTYPE html>"), "{name}");
         }
         assert!(history.contains("against the baseline"));
+        // Two runs in a row can be compared, and are joined.
+        assert!(history.contains("class=\"joined\""), "{history}");
         assert!(page("feed.xml").contains("https://example.net/a/runs/two/report.html"));
         // A result that is gone is gone from the site, unless it is kept.
         fs::remove_dir_all(project.path("results/nights")).unwrap();
@@ -64,9 +66,22 @@ async fn results_become_pages_and_only_new_ones_are_read() {
             "{}",
             finished.stderr
         );
+        // A wrong option changes nothing.
+        fs::remove_dir_all(project.path("results/bad")).unwrap();
+        let before = page("index.html");
+        measure(&project, &server, "results/three");
+        fs::rename(project.path("results/two"), project.path("two")).unwrap();
         let finished = site(&["--baseline=absent"]);
         assert_eq!(finished.code, Some(2), "{}", finished.said());
         assert!(finished.stderr.contains("unknown_baseline"), "{}", finished.stderr);
+        assert!(page("index.html") == before && project.path("public/runs/two").exists());
+        // The same result in two folders is shown once.
+        let copy = project.path("results/copy");
+        fs::create_dir_all(&copy).unwrap();
+        fs::copy(project.path("results/three/run.json"), copy.join("run.json")).unwrap();
+        let finished = site(&[]);
+        assert!(finished.stderr.contains("is another copy of a result"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("1 result, 2 of them new"), "{}", finished.stderr);
     });
 }
 
@@ -93,6 +108,13 @@ async fn a_check_refuses_results_that_contradict_themselves() {
             record["targets"][0]["steps"][0]["latency_us"]["p50"] = 1.into();
         });
         refused("are not the sum", |record| record["targets"][0]["total"]["requests"] = 7.into());
+        refused("do not follow from its rounds", |record| {
+            let figure = serde_json::json!({ "mean": 1e6, "confidence_95": [1e6, 1e6] });
+            record["targets"][0]["rate_over_rounds_per_s"] = figure;
+        });
+        refused("do not follow from its latencies", |record| {
+            record["targets"][0]["latency_histograms"] = serde_json::json!({});
+        });
         refused("it was interrupted", |record| record["interrupted"] = true.into());
         refused("loadgen itself limited the rate", |record| {
             record["targets"][0]["bottleneck"] = "generator".into();
@@ -118,6 +140,42 @@ fn foreign_folders_and_folders_without_results_are_errors() {
     fs::write(project.path("mine/index.html"), "my page").unwrap();
     failed(&["results", "--out=mine"], "foreign_folder");
     assert_eq!(fs::read_to_string(project.path("mine/index.html")).unwrap(), "my page");
+    // What another version has written is not lost.
+    fs::create_dir_all(project.path("old")).unwrap();
+    fs::write(project.path("old/results.json"), "{\"form\": \"loadgen.site/0\"}").unwrap();
+    failed(&["results", "--out=old", "--keep"], "unreadable_site");
+    // A work tree of Git, as for GitHub Pages, is no foreign folder.
+    fs::create_dir_all(project.path("pages")).unwrap();
+    fs::write(project.path("pages/.git"), "gitdir: elsewhere").unwrap();
+    fs::write(project.path("pages/CNAME"), "example.net").unwrap();
+    let finished = project.run(&["site", "results", "--out=pages"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn odd_figures_of_others_break_no_page() {
+    let server = Counting::start().await;
+    block_in_place(|| {
+        let project = Project::real();
+        measure(&project, &server, "results/one");
+        let text = fs::read_to_string(project.path("results/one/run.json")).unwrap();
+        for (number, odd) in (1..).zip([-1.0, 0.0, 1e-300, 1.75e308]) {
+            let folder = project.path("results").join(format!("odd-{number}"));
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("run.json"), &text).unwrap();
+            change(&folder.join("run.json"), |record| {
+                let figure = serde_json::json!({ "mean": odd, "confidence_95": [1e308, -1e308] });
+                record["seed"] = number.into();
+                let target = &mut record["targets"][0];
+                target["rate_over_rounds_per_s"] = figure.clone();
+                target["latency_over_rounds_us"]["p50"] = figure;
+                record["environment"]["memory_bytes"] = u64::MAX.into();
+            });
+        }
+        let finished = project.run(&["site", "results", "--out=public"]);
+        assert_eq!(finished.code, Some(0), "{}", finished.said());
+        assert!(finished.stderr.contains("5 results, 5 of them new"), "{}", finished.stderr);
+    });
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -131,6 +189,7 @@ async fn a_thousand_results_are_a_site() {
             let folder = project.path("many").join(format!("night-{number}"));
             fs::create_dir_all(&folder).unwrap();
             fs::write(folder.join("run.json"), &text).unwrap();
+            change(&folder.join("run.json"), |record| record["seed"] = number.into());
         }
         let began = Instant::now();
         let finished = project.run(&["site", "many", "--out=public"]);

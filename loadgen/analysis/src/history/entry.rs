@@ -1,14 +1,18 @@
 //! Extracts from a saved result what its history needs, in a form that is small and can be kept.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::figures::speeds;
+use crate::loss::doubt;
 use crate::record::{
     Bound, CapacityRecord, CapacityTarget, Comparison, Environment, ExperimentRecord, Finding,
-    OverRounds, RankedBy, RunRecord, SentRecord, SystemRecord, TargetRecord, Verdict,
+    Lack, LossOf, OverRounds, RankedBy, RunRecord, SearchRecord, SentRecord, SystemRecord,
+    TargetRecord, Verdict,
 };
-use crate::runs::{Leaves, limited};
+use crate::runs::{Leaves, limited, versions};
+use loadgen_measure::LatencySummary;
 
 /// What the history keeps of one result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -19,8 +23,10 @@ pub struct Entry {
     pub kind: Kind,
     /// Name of the scenario; of an experiment, its title.
     pub title: String,
-    /// Start of the measurement, in RFC 3339.
+    /// Start of the measurement, in RFC 3339, in UTC.
     pub started: String,
+    /// Seed of the measurement, which with the start tells results apart; of an experiment 0.
+    pub seed: u64,
     /// Targets, in the order of the result; of an experiment none.
     pub targets: Vec<MeasuredTarget>,
     /// Verdicts; of a search none.
@@ -99,6 +105,15 @@ impl Metric {
 }
 
 impl Entry {
+    /// Returns the result of the same target here, if the two can be compared.
+    #[must_use]
+    pub fn comparable(&self, target: &MeasuredTarget) -> Option<&MeasuredTarget> {
+        let is_it = |it: &&MeasuredTarget| {
+            it.name == target.name && it.settings == target.settings && it.left_out.is_none()
+        };
+        self.targets.iter().filter(|_| self.left_out.is_none()).find(is_it)
+    }
+
     /// Extracts what the history keeps of a run.
     #[must_use]
     pub fn run(name: &str, record: &RunRecord) -> Self {
@@ -107,20 +122,28 @@ impl Entry {
             (None, RankedBy::Speed) => Kind::Open,
             (None, _) => Kind::Closed,
         };
-        let mut common = common(&record.environment, record.sent.as_ref());
+        let mut common = common(name, &record.environment, record.sent.as_ref());
         common.add("load", &record.load);
         let place = |target: &str| place(record.comparison.as_ref()?, target);
         let of_target = |target: &TargetRecord| {
             let mut settings = common.clone();
             settings.add("server", &target.server);
             settings.add("transport", &target.transport);
+            let of_rounds = target.rounds.iter().map(|round| round.connections.as_ref());
+            settings.add("versions_of_http", &versions(of_rounds));
+            let hosts: BTreeSet<&String> =
+                target.workers.iter().filter_map(|worker| worker.host.as_ref()).collect();
+            settings.add("hosts_of_workers", &hosts);
+            if record.environment.runtime == "url" {
+                settings.add("url", &target.url);
+            }
             MeasuredTarget {
                 name: target.name.clone(),
                 figures: figures(target, kind),
                 place: place(&target.name),
-                left_out: limited(target, record).map(|lack| format!("it {lack}")),
+                left_out: doubt_of(target, record, kind),
                 commit: target.server.git.as_ref().map(|git| git.commit.clone()),
-                settings: compared(settings),
+                settings: compared(settings, &target.target),
             }
         };
         let degraded = record.degraded.as_ref().map(|degraded| degraded.reason.clone());
@@ -130,6 +153,7 @@ impl Entry {
             kind,
             title: record.scenario.clone(),
             started: record.started.clone(),
+            seed: record.seed,
             targets: record.targets.iter().map(of_target).collect(),
             verdicts: record.verdicts.clone(),
             left_out: interrupted(record.interrupted).or(degraded).or(early),
@@ -140,14 +164,16 @@ impl Entry {
     /// Extracts what the history keeps of a search.
     #[must_use]
     pub fn search(name: &str, record: &CapacityRecord) -> Self {
-        let mut common = common(&record.environment, record.sent.as_ref());
-        common.add("search.criteria", &record.search.criteria);
-        common.add("search.arrivals", &record.search.arrivals);
-        common.add("search.users", &record.search.users);
+        let mut common = common(name, &record.environment, record.sent.as_ref());
+        common.add("search", &SearchRecord { targets: Vec::new(), ..record.search.clone() });
         let of_target = |target: &CapacityTarget| {
             let mut settings = common.clone();
             settings.add("server", &target.server);
             settings.add("transport", &target.transport);
+            settings.add("versions_of_http", &versions([target.connections.as_ref()].into_iter()));
+            if record.environment.runtime == "url" {
+                settings.add("url", &target.url);
+            }
             let is_found = target.capacity.bound == Bound::Found;
             let figure = target
                 .capacity
@@ -155,11 +181,11 @@ impl Entry {
                 .map(|mean| Figure { mean, confidence_95: target.capacity.confidence_95_per_s });
             MeasuredTarget {
                 name: target.name.clone(),
-                figures: figure.map(|figure| (Metric::Capacity, figure)).into_iter().collect(),
+                figures: known([(Metric::Capacity, figure)]),
                 place: record.comparison.as_ref().and_then(|all| place(all, &target.name)),
                 left_out: (!is_found).then(|| "the capacity is only a bound".to_owned()),
                 commit: target.server.git.as_ref().map(|git| git.commit.clone()),
-                settings: compared(settings),
+                settings: compared(settings, &target.name),
             }
         };
         let degraded = record.degraded.as_ref().map(|degraded| degraded.reason.clone());
@@ -168,6 +194,7 @@ impl Entry {
             kind: Kind::Capacity,
             title: record.scenario.clone(),
             started: record.started.clone(),
+            seed: record.seed,
             targets: record.targets.iter().map(of_target).collect(),
             verdicts: Vec::new(),
             left_out: interrupted(record.interrupted).or(degraded),
@@ -184,6 +211,7 @@ impl Entry {
             kind: Kind::Experiment,
             title: record.title.clone(),
             started: record.started.clone(),
+            seed: 0,
             targets: Vec::new(),
             verdicts: Vec::new(),
             left_out: interrupted(record.interrupted),
@@ -196,35 +224,72 @@ fn interrupted(is_interrupted: bool) -> Option<String> {
     is_interrupted.then(|| "it was interrupted".to_owned())
 }
 
-/// Returns the figures of a target in a run. In the open model the rate is that of the plan, and in a duet
-/// rates and latencies are not those of a server alone.
+/// Returns why the figures of a target in a run say nothing about it: the reasons for which `loadgen compare` does not
+/// compare it, and failures.
+fn doubt_of(target: &TargetRecord, run: &RunRecord, kind: Kind) -> Option<String> {
+    let of_target = |it: &&Verdict| it.target.as_ref() == Some(&target.name);
+    let failed = run.verdicts.iter().filter(of_target).find(|it| it.kind.is_failure());
+    let failed = failed.map(|it| format!("it failed: {}", it.kind.as_ref()));
+    let limited = limited(target, run).map(|lack| format!("it {lack}"));
+    let is_whole = target.rounds.iter().any(|round| round.whole);
+    let no_round = (!is_whole).then(|| format!("it {}", Lack::NoWholeRound));
+    let not_carried = (kind == Kind::Open)
+        .then(|| speeds(&target.rounds, &run.load).err())
+        .flatten()
+        .map(|lack| format!("it {lack}"));
+    let of = LossOf::from(RankedBy::under(&run.load));
+    failed
+        .or(limited)
+        .or(no_round)
+        .or(not_carried)
+        .or_else(|| doubt(target, &run.load, of).map(|what| format!("it {what}")))
+}
+
+/// Returns the figures of a target in a run, of its whole rounds. In the open model the rate is that of the plan, and in a
+/// duet rates and latencies are not those of a server alone.
 fn figures(target: &TargetRecord, kind: Kind) -> BTreeMap<Metric, Figure> {
     let over = |of: &OverRounds, unit: f64| Figure {
         mean: of.mean / unit,
         confidence_95: Some(of.confidence_95.map(|end| end / unit)),
     };
     let once = |mean: f64, unit: f64| Figure { mean: mean / unit, confidence_95: None };
-    let latency = &target.total.latency_us;
-    let rate = match &target.rate_over_rounds_per_s {
-        Some(of) => over(of, 1.0),
-        None => once(target.total.rate_per_s, 1.0),
+    // Over several rounds, there is an interval or no figure.
+    let only = match target.rounds.as_slice() {
+        [round] if round.whole => Some(&round.total),
+        _ => None,
     };
-    let of_latency = |over_rounds: &Option<OverRounds>, all: Option<u64>| match over_rounds {
+    let rate = target.rate_over_rounds_per_s.as_ref().map(|of| over(of, 1.0));
+    let rate = rate.or(only.map(|total| once(total.rate_per_s, 1.0)));
+    let latency = |of: &Option<OverRounds>, us: fn(&LatencySummary) -> Option<u64>| match of {
         Some(of) => Some(over(of, 1e3)),
-        None => all.map(|us| once(us as f64, 1e3)),
+        None => only.and_then(|total| us(&total.latency_us)).map(|us| once(us as f64, 1e3)),
     };
-    let cpu = target.cpu_us_per_request_over_rounds.get("target");
+    let of = &target.latency_over_rounds_us;
+    let (p50, p99) = (latency(&of.p50, |all| all.p50), latency(&of.p99, |all| all.p99));
     let used = target.resources.get("target").and_then(|used| used.cpu_us_per_request);
-    let cpu = cpu.map(|of| over(of, 1.0)).or(used.map(|us| once(us, 1.0)));
-    let over_rounds = &target.latency_over_rounds_us;
-    let all = [
-        (Metric::Rate, Some(rate).filter(|_| kind == Kind::Closed)),
-        (Metric::P50, of_latency(&over_rounds.p50, latency.p50).filter(|_| kind != Kind::Duets)),
-        (Metric::P99, of_latency(&over_rounds.p99, latency.p99).filter(|_| kind != Kind::Duets)),
+    let cpu = target.cpu_us_per_request_over_rounds.get("target").map(|of| over(of, 1.0));
+    let cpu = cpu.or(used.filter(|_| only.is_some()).map(|us| once(us, 1.0)));
+    known([
+        (Metric::Rate, rate.filter(|_| kind == Kind::Closed)),
+        (Metric::P50, p50.filter(|_| kind != Kind::Duets)),
+        (Metric::P99, p99.filter(|_| kind != Kind::Duets)),
         (Metric::Cpu, cpu),
-    ];
-    let known = all.into_iter().filter_map(|(metric, figure)| Some((metric, figure?)));
-    known.filter(|(_, figure)| figure.mean > 0.0).collect()
+    ])
+}
+
+/// Greatest figure that is one: a document from elsewhere may have any.
+const GREATEST: f64 = 1e15;
+
+/// Returns the figures that are known and possible. An interval that is impossible is left out.
+fn known<const N: usize>(all: [(Metric, Option<Figure>); N]) -> BTreeMap<Metric, Figure> {
+    let is_possible = |x: f64| x > 0.0 && x < GREATEST;
+    let possible = |(metric, figure): (Metric, Option<Figure>)| {
+        let Figure { mean, confidence_95 } = figure.filter(|figure| is_possible(figure.mean))?;
+        let confidence_95 = confidence_95
+            .filter(|[low, high]| is_possible(*low) && is_possible(*high) && low <= high);
+        Some((metric, Figure { mean, confidence_95 }))
+    };
+    all.into_iter().filter_map(possible).collect()
 }
 
 /// Returns the number of targets that were shown to be better than this one, plus one.
@@ -234,29 +299,42 @@ fn place(comparison: &Comparison, target: &str) -> Option<usize> {
     Some(better.count() + 1)
 }
 
-/// Returns the settings that all targets of a result share.
-fn common(environment: &Environment, sent: Option<&SentRecord>) -> Leaves {
+/// Returns the settings that all targets of a result share. A result of which nobody knows what was sent is like no
+/// other.
+fn common(name: &str, environment: &Environment, sent: Option<&SentRecord>) -> Leaves {
     let mut leaves = Leaves::default();
     let system = SystemRecord { load_average: None, ..environment.system.clone() };
-    // What is left of a machine's memory differs from one start to the next.
-    let memory_bytes = environment.memory_bytes.next_multiple_of(1 << 30);
-    leaves.add(
-        "environment",
-        &Environment {
-            system,
-            telemetry: None,
-            git_commit: None,
-            memory_bytes,
-            ..environment.clone()
-        },
-    );
-    leaves.add("sent", &sent);
+    // What is left of a machine's memory differs from one start to the next: whole GiB.
+    let memory_bytes = environment.memory_bytes >> 30;
+    let of = Environment {
+        system,
+        telemetry: None,
+        git_commit: None,
+        memory_bytes,
+        ..environment.clone()
+    };
+    leaves.add("environment", &of);
+    match sent {
+        Some(sent) => leaves.add("sent", sent),
+        None => leaves.add("sent", &format!("unknown, in {name}")),
+    }
     leaves
 }
 
-/// Returns the settings on which it depends whether two results can be compared: all but the commit, which
-/// is what a history is about, and sentences about the server.
-fn compared(leaves: Leaves) -> BTreeMap<String, String> {
-    let all = leaves.into_values().into_iter();
-    all.filter(|(path, _)| !path.starts_with("server.git") && path != "server.differs").collect()
+/// Returns the settings on which it depends whether two results of this target can be compared: all but the commit,
+/// which is what a history is about, sentences about the server, the number of rounds, and what belongs to other
+/// targets.
+fn compared(leaves: Leaves, target: &str) -> BTreeMap<String, String> {
+    let is_left_out = |path: &str| {
+        let of_others = ["environment.images.", "environment.limits."].iter().any(|part| {
+            path.strip_prefix(part).is_some_and(|rest| {
+                let of = rest.split('.').next().unwrap_or_default();
+                ![target, "target", "redis", "postgres", "balancer"].contains(&of)
+            })
+        });
+        let prefixes =
+            ["server.git", "server.differs", "load.targets", "load.rounds", "load.changes"];
+        of_others || prefixes.iter().any(|prefix| path.starts_with(prefix))
+    };
+    leaves.into_values().into_iter().filter(|(path, _)| !is_left_out(path)).collect()
 }

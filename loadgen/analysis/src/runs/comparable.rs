@@ -227,7 +227,7 @@ fn verdicts<'a>(target: &'a TargetRecord, run: &'a RunRecord) -> impl Iterator<I
 
 /// Returns the HTTP versions of all connections; `None` if a round has no record of connections, or
 /// if no connection has a known version.
-fn versions<'a>(
+pub(crate) fn versions<'a>(
     rounds: impl Iterator<Item = Option<&'a ConnectionsRecord>>,
 ) -> Option<BTreeSet<String>> {
     let mut all = BTreeSet::new();

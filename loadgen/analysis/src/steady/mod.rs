@@ -13,8 +13,8 @@ mod within;
 
 use self::over_rounds::{Beginning, LEAST};
 pub use self::series::Figure;
-use self::within::FEWEST_SECONDS;
-pub(crate) use self::within::{Level, levels};
+use self::within::levels;
+pub(crate) use self::within::{Level, levels_of};
 use crate::record::RoundRecord;
 use crate::starts::starts;
 
@@ -118,7 +118,7 @@ fn over_rounds(figure: Figure, starts: &[Vec<f64>]) -> Option<Unsteady> {
 fn within_rounds(figure: Figure, rounds: &[(u32, Vec<f64>)]) -> Option<Unsteady> {
     let changed: Vec<(u32, usize, Vec<Level>)> = rounds
         .iter()
-        .map(|(number, series)| (*number, series.len(), levels(series, FEWEST_SECONDS)))
+        .map(|(number, series)| (*number, series.len(), levels(series)))
         .filter(|(_, _, levels)| steepest(levels).is_some_and(|two| size(two) > LEAST))
         .collect();
     if changed.len() * 2 <= rounds.len() {

@@ -5,7 +5,7 @@ use super::over_rounds::mean;
 use super::pelt::changes;
 
 /// Least number of seconds that a round must measure to show a change of its own.
-pub(super) const FEWEST_SECONDS: usize = 20;
+const FEWEST_SECONDS: usize = 20;
 
 /// Factor of the penalty for each change: the penalty is this factor times the logarithm of the number
 /// of values, in variances of the noise. Barrett et al. ("Virtual Machine Warmup Blows Hot and Cold",
@@ -23,11 +23,17 @@ pub(crate) struct Level {
 }
 
 /// Returns the levels of a figure in a round, given the logarithms of the figure in each second. There
-/// is one level if the figure did not change by more than its noise, or if there are fewer than `fewest`.
-pub(crate) fn levels(series: &[f64], fewest: usize) -> Vec<Level> {
-    let found = deviation(series)
-        .filter(|_| series.len() >= fewest)
-        .map(|noise| changes(series, PENALTY * (series.len() as f64).ln() * noise.powi(2)));
+/// is one level if the figure did not change by more than its noise, or if there are too few.
+pub(super) fn levels(series: &[f64]) -> Vec<Level> {
+    levels_of(series, FEWEST_SECONDS, PENALTY)
+}
+
+/// Like [`levels`], for values that are no seconds: at least `fewest` of them, with this factor of the penalty.
+pub(crate) fn levels_of(series: &[f64], fewest: usize, penalty: f64) -> Vec<Level> {
+    let found = Some(series)
+        .filter(|series| series.len() >= fewest)
+        .and_then(deviation)
+        .map(|noise| changes(series, penalty * (series.len() as f64).ln() * noise.powi(2)));
     let begins: Vec<usize> = std::iter::once(0).chain(found.unwrap_or_default()).collect();
     let ends = begins[1..].iter().copied().chain([series.len()]);
     let level = |(&from, to): (&usize, usize)| Level { from, mean: mean(&series[from..to]) };

@@ -1,19 +1,20 @@
 //! Finds the folders of results.
 
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::experiment::folder::RECORDS;
 use crate::failure::{Exit, Failure};
+use crate::text::say;
 
 /// How deep below a named folder results are looked for.
 const DEPTH: u32 = 4;
 
 /// A result that was found.
 pub(super) struct Found {
-    /// Folder of the result.
+    /// Folder of the result, without links.
     pub path: PathBuf,
     /// File of its record.
     pub file: PathBuf,
@@ -24,7 +25,7 @@ pub(super) struct Found {
 impl Found {
     /// Returns the name of the folder.
     pub(super) fn name(&self) -> String {
-        let path = self.path.canonicalize().unwrap_or_else(|_| self.path.clone());
+        let path = &self.path;
         path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
     }
 }
@@ -56,19 +57,23 @@ pub(super) fn found(folders: &[PathBuf]) -> Result<Vec<Found>, Failure> {
 
 fn add(folder: &Path, depth: u32, all: &mut Vec<Found>) -> io::Result<()> {
     let entries = fs::read_dir(folder)?;
-    let file = RECORDS.map(|name| folder.join(name)).into_iter().find(|file| file.is_file());
-    if let Some(file) = file {
-        let about = file.metadata()?;
+    // A link might lead to what nobody wants to publish.
+    let about = |file: &PathBuf| file.symlink_metadata().ok().filter(Metadata::is_file);
+    let mut files = RECORDS.map(|name| folder.join(name)).into_iter();
+    if let Some((file, about)) = files.find_map(|file| about(&file).map(|about| (file, about))) {
         let changed = about.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default();
         let version = format!("{} bytes, {} ns", about.len(), changed.as_nanos());
-        all.push(Found { path: folder.to_owned(), file, version });
+        all.push(Found { path: folder.canonicalize()?, file, version });
         return Ok(());
     }
     for entry in entries {
         let entry = entry?;
         // No link is followed, so that none leads back.
         if depth > 0 && entry.file_type()?.is_dir() {
-            add(&entry.path(), depth - 1, all)?;
+            let path = entry.path();
+            if let Err(error) = add(&path, depth - 1, all) {
+                say(format!("left out: cannot read {}: {error}", path.display()));
+            }
         }
     }
     Ok(())

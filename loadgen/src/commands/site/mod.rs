@@ -8,13 +8,10 @@ mod found;
 mod known;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::io;
-use std::path::Path;
 
 use self::checks::objections;
 use self::found::{Found, found};
-use self::known::{Known, KnownResult};
+use self::known::{Known, KnownResult, write};
 use crate::analysis::history::Entry;
 use crate::cli::SiteArgs;
 use crate::experiment::saved::{Record, Saved};
@@ -29,7 +26,7 @@ pub(super) fn run(args: &SiteArgs) -> Result<Exit, Failure> {
     if args.check {
         return Ok(check(&all));
     }
-    let mut known = Known::read(&args.out)?;
+    let mut known = Known::read(&args.out, args.keep)?;
     let (mut results, mut new) = (Vec::new(), Vec::new());
     for found in &all {
         match known.take(found) {
@@ -40,24 +37,33 @@ pub(super) fn run(args: &SiteArgs) -> Result<Exit, Failure> {
             },
         }
     }
-    match args.keep {
-        true => results.extend(known.take_rest()),
-        false => known.remove_rest(),
+    if args.keep {
+        let is_new = |known: &KnownResult| !new.iter().any(|(new, _)| new.is_same(known));
+        results.extend(known.take_rest().into_iter().filter(is_new));
     }
-    let read = new.len();
+    // Of two folders with the same result, the first is shown.
+    let mut pages = Vec::new();
     let mut taken = results.iter().map(|result| result.entry.name.clone()).collect();
+    let read = new.len();
     for (mut result, page) in new {
+        if results.iter().any(|known| known.is_same(&result)) {
+            say(format!("left out: {} is another copy of a result", result.path.display()));
+            continue;
+        }
         result.entry.name = address_part(&result.entry.name, &mut taken);
-        write(&args.out.join(report_path(&result.entry.name)), &page)?;
+        pages.push((report_path(&result.entry.name), page));
         results.push(result);
     }
+    let settings = settings(args, &results)?;
     let entries: Vec<Entry> = results.iter().map(|result| result.entry.clone()).collect();
-    let settings = settings(args, &entries)?;
-    for (path, page) in site(&entries, &settings) {
-        write(&args.out.join(path), &page)?;
+    pages.extend(site(&entries, &settings));
+    for (path, page) in &pages {
+        write(&args.out.join(path), page)?;
     }
     let count = counted(results.len() as u64, "result");
-    Known::write(&args.out, results)?;
+    let reports = results.iter().map(|result| report_path(&result.entry.name));
+    let written = pages.into_iter().map(|(path, _)| path).chain(reports).collect();
+    known.write(results, written)?;
     say(format!("{count}, {read} of them new, in {}", args.out.join("index.html").display()));
     Ok(Exit::Done)
 }
@@ -71,18 +77,31 @@ fn read(found: &Found) -> Result<(KnownResult, String), String> {
         Record::Capacity(record) => (Entry::search(&name, record), record.page()),
         Record::Experiment(record) => (Entry::experiment(&name, record), record.page()),
     };
+    if humantime::parse_rfc3339(&entry.started).is_err() {
+        let started = &entry.started;
+        return Err(format!("{}: its start, {started}, is no time in UTC", found.file.display()));
+    }
     Ok((KnownResult { path: found.path.clone(), version: found.version.clone(), entry }, page))
 }
 
-fn settings(args: &SiteArgs, entries: &[Entry]) -> Result<SiteSettings, Failure> {
-    let baseline = args.baseline.as_ref().map(|name| address_part(name, &mut BTreeSet::new()));
-    if let Some(name) = &baseline
-        && !entries.iter().any(|entry| entry.name == *name)
-    {
-        let message = format!("--baseline: there is no result \"{name}\"");
+/// Returns the settings of the pages.
+///
+/// # Errors
+/// If the baseline is no result, or several.
+fn settings(args: &SiteArgs, results: &[KnownResult]) -> Result<SiteSettings, Failure> {
+    let unknown = |message: String| {
         let help = "name the folder of one of the results";
-        return Err(Failure::message(Exit::Usage, "unknown_baseline", message, help));
-    }
+        Failure::message(Exit::Usage, "unknown_baseline", message, help)
+    };
+    let named = |name: &String| {
+        let is_it = |of: &&KnownResult| of.path.file_name().is_some_and(|it| *it == **name);
+        match results.iter().filter(is_it).collect::<Vec<_>>()[..] {
+            [one] => Ok(one.entry.name.clone()),
+            [] => Err(unknown(format!("--baseline: there is no result \"{name}\""))),
+            _ => Err(unknown(format!("--baseline: several results are called \"{name}\""))),
+        }
+    };
+    let baseline = args.baseline.as_ref().map(named).transpose()?;
     let url = args.url.as_ref().map(|url| format!("{}/", url.trim_end_matches('/')));
     Ok(SiteSettings { title: args.title.clone(), url, baseline })
 }
@@ -91,29 +110,13 @@ fn settings(args: &SiteArgs, entries: &[Entry]) -> Result<SiteSettings, Failure>
 fn check(all: &[Found]) -> Exit {
     let mut refused = 0;
     for found in all {
-        let why = match Saved::read(&found.file) {
+        let why: BTreeSet<String> = match Saved::read(&found.file) {
             Ok(saved) => objections(&saved.record),
-            Err(failure) => vec![failure.report.to_string()],
+            Err(failure) => [failure.report.to_string()].into(),
         };
         refused += usize::from(!why.is_empty());
         why.iter().for_each(|why| say(format!("{}: {why}", found.path.display())));
     }
     say(format!("{} checked, {refused} refused", counted(all.len() as u64, "result")));
     if refused == 0 { Exit::Done } else { Exit::Failed }
-}
-
-/// Writes a file, unless it has this text already.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    if fs::read(path).is_ok_and(|old| old == text.as_bytes()) {
-        return Ok(());
-    }
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let written = fs::create_dir_all(folder).and_then(|()| fs::write(path, text));
-    written.map_err(|error| unwritable(path, &error))
-}
-
-fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    let message = format!("cannot write {}: {error}", path.display());
-    let help = "name another folder for --out";
-    Failure::message(Exit::Failed, "unwritable_site", message, help)
 }

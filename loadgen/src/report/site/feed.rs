@@ -1,8 +1,8 @@
 //! Builds the feed of news (RFC 4287, The Atom Syndication Format).
 
-use super::words::{self, changes};
+use super::words::{self, changes, claims};
 use super::{Pages, SiteSettings, report_path};
-use crate::analysis::history::{Entry, History};
+use crate::analysis::history::{Entry, History, Kind, MeasuredTarget};
 use crate::report::words::history::{figure, metric};
 
 /// Greatest number of entries: the newest.
@@ -24,7 +24,13 @@ pub(super) fn feed(histories: &[History<'_>], pages: &Pages, settings: &SiteSett
         .flat_map(|(history, path)| {
             let results = history.entries.iter().map(|entry| result(history, entry));
             results.chain(changes(history).into_iter().map(|told| News {
-                id: format!("{}:{}:{}", told.entry.name, told.target, metric(told.metric)),
+                id: format!(
+                    "{}:{}:{}:{}",
+                    told.entry.started,
+                    told.entry.seed,
+                    told.target,
+                    metric(told.metric)
+                ),
                 updated: told.entry.started.clone(),
                 title: format!("{}: {}", history.title, told.text()),
                 path: path.clone(),
@@ -59,17 +65,18 @@ pub(super) fn feed(histories: &[History<'_>], pages: &Pages, settings: &SiteSett
 
 fn result(history: &History<'_>, entry: &Entry) -> News {
     let first = words::first(history);
-    let figures = entry.targets.iter().filter_map(|target| {
-        Some(format!("{} {}", target.name, figure(target.figures.get(&first?)?)))
-    });
+    let figure = |target: &MeasuredTarget| match &target.left_out {
+        Some(why) => Some(format!("{}: {why}", target.name)),
+        None => Some(format!("{} {}", target.name, figure(target.figures.get(&first?)?))),
+    };
     let unit = first.map(|of| format!(" ({})", metric(of))).unwrap_or_default();
-    let said = match (&entry.left_out, entry.claims) {
+    let said = match (&entry.left_out, entry.kind) {
         (Some(why), _) => why.clone(),
-        (None, [0, 0, 0]) => figures.collect::<Vec<_>>().join(", ") + &unit,
-        (None, [held, not, open]) => format!("{held} claims held, {not} did not, {open} open"),
+        (None, Kind::Experiment) => claims(entry),
+        (None, _) => entry.targets.iter().filter_map(figure).collect::<Vec<_>>().join(", ") + &unit,
     };
     News {
-        id: entry.name.clone(),
+        id: format!("{}:{}:{}", entry.started, entry.seed, entry.name),
         updated: entry.started.clone(),
         title: format!("{}: {said}", history.title),
         path: report_path(&entry.name),

@@ -4,13 +4,17 @@ use std::cmp::Reverse;
 
 use maud::{Markup, html};
 
-use super::words::{self, changes, differs};
+use super::words::{self, changes, claims, differs};
 use super::{SiteSettings, report_path};
-use crate::analysis::history::{Entry, History, MeasuredTarget, Metric, TargetHistory};
+use crate::analysis::history::{Entry, History, Kind, MeasuredTarget, Metric, TargetHistory};
 use crate::report::html::table::{Called, table};
 use crate::report::svg;
 use crate::report::words::history::{day, figure, is_better, metric, percent};
 use crate::text::counted;
+
+/// What the search for changes finds.
+pub(super) const FINDS: &str = "Changepoint analysis of comparable results, of which it needs ten. A change that is not \
+    greater than the noise from one result to the next, or of only one result, is not found.";
 
 /// Returns the page of a history.
 pub(super) fn page(history: &History<'_>, settings: &SiteSettings) -> String {
@@ -19,15 +23,16 @@ pub(super) fn page(history: &History<'_>, settings: &SiteSettings) -> String {
     let [first, last] = ends.map(Option::unwrap_or_default);
     let results = counted(history.entries.len() as u64, "result");
     let headline = format!("{}: {results} from {first} to {last}", words::kind(history.kind));
-    let baseline = Baseline::of(history, settings);
+    let named = |entry: &&&Entry| settings.baseline.as_ref() == Some(&entry.name);
+    let baseline = history.entries.iter().find(named).copied();
     let content = html! {
-        (newest(history, &metrics, baseline.as_ref()))
+        @if !history.targets.is_empty() { (newest(history, &metrics, baseline)) }
         (changed(history))
         @for (nth, target) in history.targets.iter().enumerate() {
             section {
                 h2 { (target.name) }
                 @for of in &metrics {
-                    @if let Some(picture) = svg::history(history, nth, *of, baseline.as_ref().map(|it| it.entry), report_path) {
+                    @if let Some(picture) = svg::history(history, nth, *of, baseline, report_path) {
                         div.history tabindex="0" role="region" aria-label={ (target.name) ": " (metric(*of)) } {
                             (picture.inline(&format!("chart-{nth}-{}", *of as u8)))
                         }
@@ -42,39 +47,24 @@ pub(super) fn page(history: &History<'_>, settings: &SiteSettings) -> String {
     super::page(history.title, &kind, &headline, &content)
 }
 
-/// The result with which the newest ones are compared.
-struct Baseline<'a> {
-    entry: &'a Entry,
-}
-
-impl<'a> Baseline<'a> {
-    fn of(history: &History<'a>, settings: &SiteSettings) -> Option<Self> {
-        let name = settings.baseline.as_ref()?;
-        let entry = history.entries.iter().find(|entry| entry.name == *name)?;
-        Some(Self { entry })
-    }
-
-    /// Returns a figure of the baseline, if its target can be compared with this one.
-    fn figure(&self, target: &MeasuredTarget, of: Metric) -> Option<f64> {
-        let all = self.entry.targets.iter();
-        let mut comparable = all.filter(|it| {
-            it.name == target.name && it.settings == target.settings && it.left_out.is_none()
-        });
-        Some(comparable.next()?.figures.get(&of)?.mean)
-    }
-}
-
 /// Returns the newest figures of each target.
-fn newest(history: &History<'_>, metrics: &[Metric], baseline: Option<&Baseline<'_>>) -> Markup {
+fn newest(history: &History<'_>, metrics: &[Metric], baseline: Option<&Entry>) -> Markup {
+    let first = words::first(history);
     let mut columns = vec!["Target", "Place"];
     columns.extend(metrics.iter().map(|of| metric(*of)));
-    columns.extend(baseline.map(|_| "against the baseline"));
+    let against_baseline = first.map(|of| format!("{}, against the baseline", metric(of)));
+    columns.extend(against_baseline.as_deref().filter(|_| baseline.is_some()));
     columns.extend(["Measured", "Commit"]);
-    let first = words::first(history);
     let against = |target: &MeasuredTarget| {
-        let of = first?;
-        let before = baseline?.figure(target, of)?;
-        Some(percent(target.figures.get(&of)?.mean / before))
+        let [now, before] =
+            [target, baseline?.comparable(target)?].map(|it| it.figures.get(&first?));
+        let (now, before) = (now?, before?);
+        let apart = match (now.confidence_95, before.confidence_95) {
+            (Some([low, high]), Some([from, to])) if low > to || high < from => "apart",
+            (Some(_), Some(_)) => "intervals overlap",
+            _ => "one round",
+        };
+        Some(format!("{} ({apart})", percent(now.mean / before.mean)))
     };
     let row = |target: &TargetHistory<'_>| {
         let (at, newest) = target.newest()?;
@@ -86,7 +76,7 @@ fn newest(history: &History<'_>, metrics: &[Metric], baseline: Option<&Baseline<
                 @for of in metrics {
                     td { @if let Some(of) = newest.figures.get(of) { (figure(of)) } @else { "–" } }
                 }
-                @if baseline.is_some() { td { (against(newest).unwrap_or("–".to_owned())) } }
+                @if baseline.is_some() && first.is_some() { td { (against(newest).unwrap_or("–".to_owned())) } }
                 td.left { a href=(report_path(&entry.name)) { (day(entry)) } }
                 td.left { (commit(newest)) }
             }
@@ -99,7 +89,7 @@ fn newest(history: &History<'_>, metrics: &[Metric], baseline: Option<&Baseline<
         section {
             h2 id="newest" { "Newest figures" }
             @if let Some(baseline) = baseline {
-                p { "Baseline: " a href=(report_path(&baseline.entry.name)) { (baseline.entry.name) } }
+                p { "Baseline: " a href=(report_path(&baseline.name)) { (baseline.name) } }
             }
             (table(&Called::Heading("newest"), caption, &columns, &rows))
         }
@@ -127,7 +117,7 @@ fn changed(history: &History<'_>) -> Markup {
                         }
                     }
                 }
-                p.hint { "Changepoint analysis of comparable results, of which it needs ten; changes of less than 2 % are none." }
+                p.hint { (FINDS) }
             }
         }
     }
@@ -175,7 +165,10 @@ fn results_of(history: &History<'_>, metrics: &[Metric]) -> Markup {
             }
             (None, None) => None,
         };
-        entry.targets.iter().filter_map(figure).collect::<Vec<_>>().join(", ")
+        match entry.kind {
+            Kind::Experiment => claims(entry),
+            _ => entry.targets.iter().filter_map(figure).collect::<Vec<_>>().join(", "),
+        }
     };
     let told = |entry: &Entry| {
         let mut codes: Vec<String> =

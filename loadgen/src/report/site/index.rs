@@ -2,7 +2,8 @@
 
 use maud::{Markup, html};
 
-use super::words::{self, changes};
+use super::history::FINDS;
+use super::words::{self, changes, claims};
 use super::{Pages, SiteSettings, page, report_path};
 use crate::analysis::history::{History, Kind};
 use crate::report::html::table::{Called, table};
@@ -45,7 +46,8 @@ fn news(histories: &[History<'_>], pages: &Pages) -> Markup {
         section {
             h2 { "What changed" }
             @if told.is_empty() {
-                p { "No figure changed by more than its noise, or there are too few comparable results: ten are needed." }
+                p { "No change was found." }
+                p.hint { (FINDS) }
             } @else {
                 ul {
                     @for (history, path, it) in &told {
@@ -69,8 +71,7 @@ fn scenarios(histories: &[History<'_>], pages: &Pages) -> Markup {
             @let targets: Vec<&str> = history.targets.iter().map(|target| target.name).collect();
             tr.found data-text={ (history.title) " " (targets.join(" ")) } {
                 th scope="row" {
-                    @if history.kind == Kind::Experiment { (history.title) }
-                    @else { a href=(path) { (history.title) } }
+                    a href=(path) { (history.title) }
                 }
                 td.left { (words::kind(history.kind)) }
                 td { (history.entries.len()) }
@@ -90,8 +91,8 @@ fn scenarios(histories: &[History<'_>], pages: &Pages) -> Markup {
 /// Returns the newest figures of a history.
 fn newest(history: &History<'_>) -> Markup {
     if history.kind == Kind::Experiment {
-        let [held, not, open] = history.entries.last().map_or([0; 3], |entry| entry.claims);
-        return html! { (held) " claims held, " (not) " did not, " (open) " open" };
+        let newest = history.entries.iter().rfind(|entry| entry.left_out.is_none());
+        return html! { (newest.map_or("none was measured to its end".to_owned(), |entry| claims(entry))) };
     }
     let Some(metric) = words::first(history) else { return html! { "–" } };
     let figures = history.targets.iter().filter_map(|target| {

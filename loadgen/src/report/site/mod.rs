@@ -16,7 +16,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::html::{LOOK, STYLE};
 use super::svg;
-use crate::analysis::history::{Entry, History, Kind};
+use crate::analysis::history::{Entry, History};
 
 /// Style and script of the site only.
 const OWN_STYLE: &str = include_str!("../assets/site.css");
@@ -47,9 +47,7 @@ pub fn site(entries: &[Entry], settings: &SiteSettings) -> Vec<(String, String)>
         ("feed.xml".to_owned(), feed::feed(&histories, &pages, settings)),
     ];
     for (history, path) in histories.iter().zip(&pages.0) {
-        if history.kind != Kind::Experiment {
-            all.push((path.clone(), history::page(history, settings)));
-        }
+        all.push((path.clone(), history::page(history, settings)));
     }
     all
 }
@@ -58,6 +56,16 @@ pub fn site(entries: &[Entry], settings: &SiteSettings) -> Vec<(String, String)>
 #[must_use]
 pub fn report_path(name: &str) -> String {
     format!("runs/{name}/report.html")
+}
+
+/// Greatest length of a name without its number.
+const LONGEST: usize = 80;
+
+/// Returns whether a name is one of [`address_part`], which leads to no other folder.
+#[must_use]
+pub fn is_address_part(name: &str) -> bool {
+    let is_known = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && name.len() <= LONGEST + 20 && name.chars().all(is_known)
 }
 
 /// Returns a name that is part of an address as it is, and that none of `taken` is; then it is one of them.
@@ -71,7 +79,7 @@ pub fn address_part(name: &str, taken: &mut BTreeSet<String>) -> String {
             _ => part.push('-'),
         }
     }
-    part.truncate(80);
+    part.truncate(LONGEST);
     let part = part.trim_end_matches('-');
     let part = if part.is_empty() { "result" } else { part };
     let numbered = (2..).map(|number: u32| format!("{part}-{number}"));

@@ -1,7 +1,7 @@
 use std::collections::BTreeSet;
 
 use super::*;
-use crate::analysis::history::{Figure, MeasuredTarget, Metric};
+use crate::analysis::history::{Figure, Kind, MeasuredTarget, Metric};
 
 fn entry(title: &str, day: u32, rate: f64) -> Entry {
     let figure = Figure { mean: rate, confidence_95: Some([rate * 0.99, rate * 1.01]) };
@@ -18,6 +18,7 @@ fn entry(title: &str, day: u32, rate: f64) -> Entry {
         kind: Kind::Closed,
         title: title.to_owned(),
         started: format!("2026-01-{day:02}T00:00:00Z"),
+        seed: 0,
         targets: vec![target],
         verdicts: Vec::new(),
         left_out: None,
@@ -51,12 +52,12 @@ fn a_month_of_nights_has_a_page_with_its_change() {
     let paths: Vec<&str> = pages.keys().map(String::as_str).collect();
     let own = "pay-script-alert-1-script-closed-model.html";
     assert_eq!(paths, ["feed.xml", "index.html", own]);
-    let change = "&lt;b&gt;shop&lt;/b&gt;: requests/s −10.0 %";
+    let change = "&lt;b&gt;shop&lt;/b&gt;: requests/s −10.0 % (worse)";
     for page in ["index.html", own] {
         assert!(pages[page].contains(change), "{page}");
     }
     assert!(pages[own].contains("night-21/report.html"));
-    assert!(pages[own].contains("<td>−10.2 %</td>"), "against the baseline");
+    assert!(pages[own].contains("<td>−10.2 % (apart)</td>"), "against the baseline");
     assert!(pages[own].contains("0123456789<"), "a commit of ten digits");
     let feed = &pages["feed.xml"];
     assert_eq!(feed.matches("<entry>").count(), 31);
@@ -77,12 +78,12 @@ fn results_that_say_nothing_are_listed_and_in_no_line() {
 }
 
 #[test]
-fn an_experiment_has_its_claims_and_no_page() {
+fn an_experiment_has_its_claims_and_all_reports() {
     let claims = [3, 1, 2];
     let kind = Kind::Experiment;
     let entries = [Entry { kind, claims, targets: Vec::new(), ..entry("web", 1, 1.0) }];
     let pages = pages(&entries, &settings());
-    assert_eq!(pages.len(), 2);
+    assert!(pages["web-experiment.html"].contains("night-1/report.html"));
     assert!(pages["index.html"].contains("3 claims held, 1 did not, 2 open"));
     assert!(pages["feed.xml"].contains("web: 3 claims held, 1 did not, 2 open"));
 }

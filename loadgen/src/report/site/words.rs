@@ -1,7 +1,7 @@
 //! Kinds, settings and changes, for people.
 
 use crate::analysis::history::{Change, Entry, History, Kind, Line, Metric};
-use crate::report::words::history::{metric, percent};
+use crate::report::words::history::{metric, percent, verdict};
 
 /// Returns the kind of a result.
 pub(super) fn kind(kind: Kind) -> &'static str {
@@ -31,9 +31,10 @@ pub(super) struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// Returns the change in words: `sanic: requests/s −5.1 %`.
+    /// Returns the change in words: `sanic: requests/s −5.1 % (worse)`.
     pub(super) fn text(&self) -> String {
-        format!("{}: {} {}", self.target, metric(self.metric), percent(self.change.ratio))
+        let (of, ratio) = (self.metric, self.change.ratio);
+        format!("{}: {} {} ({})", self.target, metric(of), percent(ratio), verdict(of, ratio))
     }
 }
 
@@ -68,4 +69,12 @@ pub(super) fn differs((path, earlier, later): &(&str, Option<&str>, Option<&str>
         value.map_or("–".to_owned(), |value| crate::text::shorten(value, 60))
     };
     format!("{path}: {} → {}", shown(earlier), shown(later))
+}
+
+/// Returns how many claims of an experiment held: `3 claims held, 1 did not, 2 open`.
+pub(super) fn claims(entry: &Entry) -> String {
+    match entry.claims {
+        [0, 0, 0] => "no claims".to_owned(),
+        [held, not, open] => format!("{held} claims held, {not} did not, {open} open"),
+    }
 }

@@ -60,6 +60,7 @@ pub(in crate::report) fn figures(of: &Figures, title: &str) -> Option<Picture> {
             of.rows.len()
         ),
         content,
+        has_links: false,
     })
 }
 

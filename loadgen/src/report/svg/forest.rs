@@ -87,6 +87,7 @@ pub(in crate::report) fn claims(record: &ExperimentRecord, width: f64) -> Option
             counted_findings(&rows)
         ),
         content,
+        has_links: false,
     })
 }
 

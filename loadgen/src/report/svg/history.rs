@@ -35,7 +35,10 @@ pub(in crate::report) fn history(
     // A wide interval must not hide how the means differ: it ends at the edge.
     let axis = Axis::new(figures.map(|(_, figure)| figure.mean), [0.0, HEIGHT])?;
     let place = Place { axis, last: of.entries.len().saturating_sub(1), link };
-    let baseline = baseline.and_then(|entry| mean_of(entry, target.name, metric));
+    let newest = target.newest().map(|(_, newest)| newest);
+    let baseline = baseline.zip(newest);
+    let baseline = baseline.and_then(|(entry, newest)| entry.comparable(newest));
+    let baseline = baseline.and_then(|target| Some(target.figures.get(&metric)?.mean));
     let content = html! {
         text x="2" y="14" { (words::metric(metric)) }
         (place.grid())
@@ -60,12 +63,8 @@ pub(in crate::report) fn history(
             of.entries.len()
         ),
         content,
+        has_links: true,
     })
-}
-
-fn mean_of(entry: &Entry, target: &str, metric: Metric) -> Option<f64> {
-    let target = entry.targets.iter().find(|known| known.name == target)?;
-    Some(target.figures.get(&metric)?.mean)
 }
 
 /// Where results and figures are.
@@ -127,7 +126,7 @@ impl Place {
             @if let (false, Some((index, _))) = (line.differs.is_empty(), figures.first()) {
                 @let x = at(self.x(*index) - 4.0);
                 path.unity d={ "M" (x) " " (at(TOP)) "v" (HEIGHT) } {
-                    title { "from here on measured otherwise" }
+                    title { "the first result that was measured otherwise" }
                 }
             }
             @for (index, figure) in &figures {
@@ -160,7 +159,8 @@ impl Place {
             words::metric(metric)
         );
         html! {
-            a href=((self.link)(&entry.name)) {
+            // The table has the same links, one by one.
+            a href=((self.link)(&entry.name)) tabindex="-1" {
                 title { (said) }
                 @if let Some([low, high]) = figure.confidence_95 {
                     path.whisker d={ "M" (x) " " (at(self.y(low))) "V" (at(self.y(high))) } {}

@@ -31,13 +31,16 @@ pub(super) struct Picture {
     title: String,
     description: String,
     content: Markup,
+    /// Whether parts of the picture are links, which an image must not have.
+    has_links: bool,
 }
 
 impl Picture {
     /// Returns the picture as an element of a page. `id` is unique on the page.
     pub(super) fn inline(&self, id: &str) -> Markup {
         html! {
-            svg.chart viewBox=(self.view()) role="img" aria-labelledby={ (id) "-title " (id) "-about" } {
+            @let role = if self.has_links { "group" } else { "img" };
+            svg.chart viewBox=(self.view()) role=(role) aria-labelledby={ (id) "-title " (id) "-about" } {
                 (self.inside(id))
             }
         }
@@ -99,6 +102,7 @@ fn document(picture: Option<Picture>, title: &str) -> String {
         title: title.to_owned(),
         description: "nothing was measured".to_owned(),
         content: html! { text x="8" y="24" { "nothing was measured" } },
+        has_links: false,
     };
     picture.unwrap_or_else(nothing).document()
 }

@@ -107,7 +107,7 @@ impl Shared {
         let first = (!std::mem::replace(was_told, true)).then(|| record.url.clone());
         drop(exports);
         if let Some(url) = first {
-            let rest = "the measurement goes on, and loadgen tries again";
+            let rest = "the measurement goes on, and later messages are sent";
             (self.note)(&format!("telemetry: cannot send metrics to {url}: {why}; {rest}"));
         }
     }

@@ -473,3 +473,18 @@ fn the_end_waits_for_prometheus() {
     let (without, _) = begin(settings(None, None));
     assert_eq!(without.linger(), None);
 }
+
+#[test]
+fn a_message_that_is_refused_for_good_is_not_sent_again_at_the_end() {
+    let collector = Collector::start(vec![(400, b"no".to_vec())]);
+    let slow = ("OTEL_METRIC_EXPORT_INTERVAL", "60000");
+    let (telemetry, notes) = begin(settings(Some(otlp(&collector.url, &[slow])), None));
+    telemetry.teller().round(loaded(), 1);
+    let began = std::time::Instant::now();
+    end(&telemetry);
+    assert!(began.elapsed() < Duration::from_secs(5));
+    let exports = telemetry.exports()().unwrap();
+    // One at most before the end, and one then.
+    assert!((1..=2).contains(&exports.messages) && !exports.is_complete, "{exports:?}");
+    assert!(notes.lock().unwrap()[0].contains("it answers 400 Bad Request: no"));
+}

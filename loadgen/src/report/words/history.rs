@@ -36,3 +36,8 @@ pub(crate) fn percent(ratio: f64) -> String {
 pub(crate) fn is_better(metric: Metric, ratio: f64) -> bool {
     (ratio > 1.0) == metric.is_better_high()
 }
+
+/// Says whether a change is for the better.
+pub(crate) fn verdict(metric: Metric, ratio: f64) -> &'static str {
+    if is_better(metric, ratio) { "better" } else { "worse" }
+}

@@ -83,9 +83,13 @@ impl Exporter {
             match self.export(is_all).await {
                 Ok(()) if is_all => return,
                 Ok(()) => wait = FIRST_WAIT,
-                Err(_) if is_all => sleep(FIRST_WAIT).await,
-                Err(retry_after) => {
-                    shared.unless_all_told(sleep(retry_after.unwrap_or(wait))).await;
+                // The same message again would be refused again.
+                Err(refused) if is_all && !refused.may_be_repeated => return,
+                Err(Refused { retry_after, .. }) if is_all => {
+                    sleep(retry_after.unwrap_or_default().max(FIRST_WAIT)).await;
+                }
+                Err(Refused { retry_after, .. }) => {
+                    shared.unless_all_told(sleep(retry_after.unwrap_or_default().max(wait))).await;
                     wait = (wait * 2).min(LONGEST_WAIT);
                     ticks.reset_immediately();
                 }
@@ -93,9 +97,8 @@ impl Exporter {
         }
     }
 
-    /// Sends what is known. `is_all` tells whether that is all that was measured. Fails, if it has not arrived, with
-    /// the time for which the collector wants to be left alone, if it named one.
-    async fn export(&mut self, is_all: bool) -> Result<(), Option<Duration>> {
+    /// Sends what is known. `is_all` tells whether that is all that was measured. Fails if it has not arrived.
+    async fn export(&mut self, is_all: bool) -> Result<(), Refused> {
         let end = SystemTime::now();
         let known = self.shared.known().clone();
         let temporality = self.settings.temporality;
@@ -129,7 +132,7 @@ impl Exporter {
                 if is_lost {
                     self.keep(known, end);
                 }
-                Err(refused.retry_after)
+                Err(refused)
             }
         }
     }
