@@ -1371,7 +1371,7 @@ class Environment:
     system: SystemRecord
     """Settings of the machine that change what is measured; all unknown in documents of earlier versions."""
     telemetry: TelemetryRecord | None
-    """What became of the metrics that were sent to a collector; `null` without `--otlp`, or in documents of earlier versions."""
+    """Metrics that were sent to a collector, and how many arrived; `null` without `--otlp`, or in documents of earlier versions."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ use crate::record::{
 use crate::runs::{Leaves, limited, versions};
 use loadgen_measure::LatencySummary;
 
-/// What the history keeps of one result.
+/// A result, as the history keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Name of the result, unique among all.
@@ -53,7 +53,7 @@ pub enum Kind {
     Experiment,
 }
 
-/// What the history keeps of one target in one result.
+/// A target in one result, as the history keeps it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredTarget {
     /// Name of the target.
@@ -67,7 +67,7 @@ pub struct MeasuredTarget {
     pub left_out: Option<String>,
     /// Commit of the target's program; `None` if unknown.
     pub commit: Option<String>,
-    /// What was sent, and the machine and software, by path: only results with equal settings can be compared.
+    /// Requests, machine and software, by path: only results with equal settings can be compared.
     pub settings: BTreeMap<String, String>,
 }
 

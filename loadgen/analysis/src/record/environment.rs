@@ -60,7 +60,7 @@ pub struct Environment {
     /// versions.
     #[serde(default)]
     pub system: SystemRecord,
-    /// What became of the metrics that were sent to a collector; `None` without `--otlp`, or in
+    /// Metrics that were sent to a collector, and how many arrived; `None` without `--otlp`, or in
     /// documents of earlier versions.
     #[serde(default)]
     pub telemetry: Option<TelemetryRecord>,

@@ -1,4 +1,4 @@
-//! What a site keeps of the results that it shows, so that the next site reads only new ones.
+//! Keeps the results that a site shows, so that the next site reads only new ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -19,7 +19,7 @@ const FILE: &str = "results.json";
 /// Version of the form of the file.
 const FORM: &str = "loadgen.site/1";
 
-/// What a site keeps of one result.
+/// A result, as a site keeps it.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct KnownResult {
     /// Folder of the result.
@@ -38,7 +38,7 @@ struct Kept {
     pages: BTreeSet<String>,
 }
 
-/// What an earlier site kept.
+/// Results and pages of an earlier site.
 pub(super) struct Known {
     folder: PathBuf,
     results: BTreeMap<PathBuf, KnownResult>,

@@ -39,6 +39,22 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 /// Returns a complete HTML page with this title and content, and the data of the charts in the
 /// content.
 fn page(title: &str, content: &Markup, charts: &Charts) -> String {
+    let body = html! {
+        (content)
+        script type="application/json" id="charts" { (PreEscaped(data(charts))) }
+    };
+    let styles = [UPLOT_STYLE, STYLE, svg::STYLE];
+    document(title, &html! {}, &styles, &body, &[UPLOT, LOOK, SCRIPT])
+}
+
+/// Returns a complete HTML page, which contains its styles and its scripts. `links` are further elements of its head.
+pub(super) fn document(
+    title: &str,
+    links: &Markup,
+    styles: &[&str],
+    body: &Markup,
+    scripts: &[&str],
+) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -47,14 +63,14 @@ fn page(title: &str, content: &Markup, charts: &Charts) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content={ "loadgen " (env!("CARGO_PKG_VERSION")) };
+                (links)
                 title { (title) " – loadgen" }
-                style { (PreEscaped(UPLOT_STYLE)) (PreEscaped(STYLE)) (PreEscaped(svg::STYLE)) }
+                style { @for style in styles { (PreEscaped(style)) } }
             }
             body {
                 a.skip href="#main" { "Skip to the results" }
-                (content)
-                script type="application/json" id="charts" { (PreEscaped(data(charts))) }
-                @for script in [UPLOT, LOOK, SCRIPT] { script { (PreEscaped(script)) } }
+                (body)
+                @for script in scripts { script { (PreEscaped(script)) } }
             }
         }
     };

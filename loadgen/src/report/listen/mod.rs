@@ -1,11 +1,12 @@
-//! What the servers of loadgen share: the address at which each serves, and a listener with a bounded number of
-//! connections.
+//! Parts that the servers of loadgen share: the address at which each serves, a listener with a bounded number of
+//! connections, and a thread beside the load.
 
 mod address;
 mod bounded;
 
 use std::io;
 use std::net::TcpListener;
+use std::thread::{self, JoinHandle};
 
 pub use address::ServeAddress;
 pub(super) use bounded::{Bounded, Time};
@@ -18,6 +19,23 @@ pub(super) struct Bound {
     pub shown: ServeAddress,
     /// Name of this host.
     pub own_name: String,
+}
+
+/// Starts a thread that serves beside the load, on Linux at the lowest priority.
+///
+/// # Errors
+/// If the system refuses a thread.
+pub(super) fn in_background(
+    name: &str,
+    serve: impl FnOnce() + Send + 'static,
+) -> io::Result<JoinHandle<()>> {
+    let serve = move || {
+        // On Linux this is the priority of the thread alone.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::nice(19);
+        serve();
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(serve)
 }
 
 impl ServeAddress {

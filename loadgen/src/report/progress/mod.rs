@@ -20,7 +20,7 @@ use crate::measure::{GrowingSeries, PresentUsage, Snapshot, Timeline};
 use crate::text::{duration, say};
 
 /// Function that shows a message to the user, from any thread.
-type Teller = Arc<dyn Fn(&str) + Send + Sync>;
+pub(in crate::report) type Teller = Arc<dyn Fn(&str) + Send + Sync>;
 
 /// Function that receives what each service and the generator use at the moment, by name.
 type UsageTeller = Arc<dyn Fn(BTreeMap<String, PresentUsage>) + Send + Sync>;

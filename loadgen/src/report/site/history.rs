@@ -12,7 +12,7 @@ use crate::report::svg;
 use crate::report::words::history::{day, figure, is_better, metric, percent};
 use crate::text::counted;
 
-/// What the search for changes finds.
+/// Says which changes are found.
 pub(super) const FINDS: &str = "Changepoint analysis of comparable results, of which it needs ten. A change that is not \
     greater than the noise from one result to the next, or of only one result, is not found.";
 

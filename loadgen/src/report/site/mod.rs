@@ -12,9 +12,9 @@ mod words;
 
 use std::collections::BTreeSet;
 
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{Markup, html};
 
-use super::html::{LOOK, STYLE};
+use super::html::{LOOK, STYLE, document};
 use super::svg;
 use crate::analysis::history::{Entry, History};
 
@@ -22,10 +22,7 @@ use crate::analysis::history::{Entry, History};
 const OWN_STYLE: &str = include_str!("../assets/site.css");
 const OWN_SCRIPT: &str = include_str!("../assets/site.js");
 
-/// Content security policy: the pages load nothing but each other.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
-
-/// What the site is called, and what its results are compared with.
+/// Title and address of the site, and its baseline.
 #[derive(Debug, Clone)]
 pub struct SiteSettings {
     /// Title of the site.
@@ -106,32 +103,17 @@ impl Pages {
 
 /// Returns a page with this title and content. `kind` says what it is.
 fn page(title: &str, kind: &Markup, headline: &str, content: &Markup) -> String {
-    let page = html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content={ "loadgen " (env!("CARGO_PKG_VERSION")) };
-                link rel="alternate" type="application/atom+xml" href="feed.xml";
-                title { (title) " – loadgen" }
-                style { (PreEscaped(STYLE)) (PreEscaped(svg::STYLE)) (PreEscaped(OWN_STYLE)) }
+    let feed = html! { link rel="alternate" type="application/atom+xml" href="feed.xml"; };
+    let body = html! {
+        header {
+            div.title {
+                p.kind { (kind) }
+                button type="button" id="theme" aria-pressed="false" { "Dark" }
             }
-            body {
-                a.skip href="#main" { "Skip to the results" }
-                header {
-                    div.title {
-                        p.kind { (kind) }
-                        button type="button" id="theme" aria-pressed="false" { "Dark" }
-                    }
-                    h1 { (title) }
-                    p.headline { (headline) }
-                }
-                main id="main" { (content) }
-                @for script in [LOOK, OWN_SCRIPT] { script { (PreEscaped(script)) } }
-            }
+            h1 { (title) }
+            p.headline { (headline) }
         }
+        main id="main" { (content) }
     };
-    page.into_string()
+    document(title, &feed, &[STYLE, svg::STYLE, OWN_STYLE], &body, &[LOOK, OWN_SCRIPT])
 }

@@ -43,7 +43,7 @@ pub(in crate::report) fn history(
         text x="2" y="14" { (words::metric(metric)) }
         (place.grid())
         (place.days(&of.entries))
-        g class={ "of-" (nth % COLOURS) } {
+        g.series style={ "color: var(--line-" (nth % COLOURS) ")" } {
             @if let Some(mean) = baseline {
                 path.baseline d={ "M" (TRACK[0]) " " (at(place.y(mean))) "H" (TRACK[1]) } {
                     title { "baseline" }

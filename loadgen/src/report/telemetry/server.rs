@@ -11,11 +11,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::otlp::{BadSetting, Exporter, OtlpSettings};
 use super::prometheus;
-use super::shared::{Shared, Teller};
+use super::shared::Shared;
 use super::teller::{Channel, Receiver, TelemetryTeller};
 use super::told::Told;
 use crate::record::TelemetryRecord;
-use crate::report::listen::{Bounded, ServeAddress, Time};
+use crate::report::listen::{Bounded, ServeAddress, Time, in_background};
+use crate::report::progress::Teller;
 
 /// Longest time, at the end, in which Prometheus must load what it has asked for.
 const LOADING: Duration = Duration::from_secs(2);
@@ -87,13 +88,9 @@ impl Telemetry {
         let runtime = runtime.map_err(CannotTell::Thread)?;
         let tokens = (sent.clone(), closed.clone());
         let of_thread = shared.clone();
-        let serve = move || {
-            // On Linux this is the priority of the thread alone.
-            #[cfg(target_os = "linux")]
-            let _ = rustix::process::nice(19);
-            runtime.block_on(serve(of_thread, receiver, listener, exporter, tokens));
-        };
-        let thread = thread::Builder::new().name("telemetry".to_owned()).spawn(serve);
+        let serve =
+            move || runtime.block_on(serve(of_thread, receiver, listener, exporter, tokens));
+        let thread = in_background("telemetry", serve);
         let thread = Some(thread.map_err(CannotTell::Thread)?);
         Ok(Self { shared, channel, url, sent, closed, thread })
     }

@@ -1,16 +1,14 @@
 //! State of telemetry, which its thread and the command share.
 
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
 use tokio_util::sync::CancellationToken;
 
 use super::known::Known;
 use crate::record::TelemetryRecord;
-
-/// Function that shows a message to the user, from any thread.
-pub(super) type Teller = Arc<dyn Fn(&str) + Send + Sync>;
+use crate::report::progress::Teller;
 
 /// State of telemetry, which its thread and the command share.
 pub(super) struct Shared {

@@ -31,7 +31,7 @@ use super::page;
 use super::past::Entry;
 use super::shared::{Shared, Stage};
 use super::viewer::Viewer;
-use crate::report::listen::{Bound, Bounded, ServeAddress, Time};
+use crate::report::listen::{Bound, Bounded, ServeAddress, Time, in_background};
 use crate::report::view::View;
 
 /// Time between two messages to a viewer, which are sent even if nothing changed, because times advance.
@@ -89,13 +89,8 @@ impl LivePage {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let of_thread = shared.clone();
         let (entries, told) = mpsc::unbounded_channel();
-        let serve = move || {
-            // On Linux this is the priority of the thread alone.
-            #[cfg(target_os = "linux")]
-            let _ = rustix::process::nice(19);
-            runtime.block_on(serve(listener, of_thread, known, told));
-        };
-        let thread = thread::Builder::new().name("live page".to_owned()).spawn(serve)?;
+        let serve = move || runtime.block_on(serve(listener, of_thread, known, told));
+        let thread = in_background("live page", serve)?;
         Ok(Self { url: format!("http://{url}/"), shared, entries, thread: Some(thread) })
     }
 

@@ -1,10 +1,9 @@
-//! What collectors and Prometheus get, over real connections.
+//! Messages to a collector of OpenTelemetry.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::sync::mpsc;
-use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -15,71 +14,10 @@ use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as NumberOf;
 use prost::Message as _;
 
-use super::told::LoadedStep;
-use super::*;
-use crate::measure::{Counts, ErrorKind, Interval, Phase, PresentUsage, Snapshot};
+use super::{begin, collector_at, end, loaded, settings, snapshot};
+use crate::measure::PresentUsage;
 use crate::report::PlannedLoad;
-
-fn loaded() -> Loaded {
-    let step = |name: &str, method: Option<&str>| LoadedStep {
-        name: name.to_owned(),
-        method: method.map(str::to_owned),
-        counters: Vec::new(),
-    };
-    Loaded {
-        group: None,
-        scenario: "shop".to_owned(),
-        target: "sanic \"a\"".to_owned(),
-        address: Some("127.0.0.1".to_owned()),
-        port: Some(8000),
-        has_warmup: true,
-        has_ramp_up: false,
-        is_open: false,
-        steps: vec![step("pay", Some("POST")), step("told", None)],
-        flows: Vec::new(),
-    }
-}
-
-/// Returns the results of one second, in which `answers` were 1 ms long, and some requests failed.
-fn snapshot(number: u32, answers: u64, failed: u64) -> Snapshot {
-    let mut counts = Counts::default();
-    counts.answered.record_n(Duration::from_millis(1), answers);
-    counts.failed.record_n(Duration::from_secs(1), failed);
-    if failed > 0 {
-        counts.errors.insert(ErrorKind::Timeout, failed);
-    }
-    let interval =
-        Interval { phase: Phase::Hold, second: number, steps: vec![counts], ..Interval::default() };
-    Snapshot { number, intervals: vec![interval] }
-}
-
-fn settings(otlp: Option<OtlpSettings>, prometheus: Option<&str>) -> TelemetrySettings {
-    let resource = vec![("service.name".to_owned(), "loadgen".to_owned())];
-    let prometheus = prometheus.map(|address| address.parse().unwrap());
-    TelemetrySettings { otlp, prometheus, resource }
-}
-
-fn otlp(url: &str, more: &[(&str, &str)]) -> OtlpSettings {
-    let value = |name: &str| more.iter().find(|(set, _)| *set == name).map(|(_, value)| *value);
-    let variable = |name: &str| value(name).map(str::to_owned);
-    OtlpSettings::read(Some(url), variable).unwrap().unwrap()
-}
-
-/// Notes that were shown to the user.
-type Notes = Arc<Mutex<Vec<String>>>;
-
-fn begin(settings: TelemetrySettings) -> (Telemetry, Notes) {
-    let notes = Notes::default();
-    let kept = notes.clone();
-    let note = Arc::new(move |note: &str| kept.lock().unwrap().push(note.to_owned()));
-    (Telemetry::begin(settings, note).unwrap(), notes)
-}
-
-fn end(telemetry: &Telemetry) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    telemetry.all_told();
-    runtime.block_on(telemetry.all_sent());
-}
+use crate::report::telemetry::Loaded;
 
 /// A collector that answers each message with the next of these statuses, and the last one again and again.
 struct Collector {
@@ -177,7 +115,7 @@ const DELTA: (&str, &str) = ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 #[test]
 fn a_collector_gets_the_sums_of_all_that_was_counted() {
     let collector = Collector::start(vec![(200, Vec::new())]);
-    let (telemetry, notes) = begin(settings(Some(otlp(&collector.url, &[FAST])), None));
+    let (telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
     teller.load_started();
@@ -242,7 +180,7 @@ fn a_collector_gets_the_sums_of_all_that_was_counted() {
 #[test]
 fn what_was_counted_before_an_early_end_is_told() {
     let collector = Collector::start(vec![(200, Vec::new())]);
-    let (telemetry, _) = begin(settings(Some(otlp(&collector.url, &[FAST])), None));
+    let (telemetry, _) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
     teller.load_started();
@@ -258,79 +196,10 @@ fn what_was_counted_before_an_early_end_is_told() {
 }
 
 #[test]
-fn arms_of_one_name_in_two_groups_are_two_series() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
-    let mut teller = telemetry.teller();
-    for (number, group) in (1..).zip(["FastAPI", "Django"]) {
-        teller.round(Loaded { group: Some(group.to_owned()), ..loaded() }, number);
-        teller.count(0, &snapshot(0, u64::from(number), 0));
-    }
-    end(&telemetry);
-    let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
-    for (group, count) in [("FastAPI", 1), ("Django", 2)] {
-        let is_it = |line: &&str| {
-            line.starts_with("http_client_request_duration_seconds_count{")
-                && line.contains(&format!("loadgen_group=\"{group}\""))
-                && line.contains("phase=\"hold\"")
-        };
-        let line = text.lines().find(is_it).unwrap();
-        assert!(line.ends_with(&format!("}} {count}")), "{line}");
-    }
-}
-
-#[test]
-fn hostile_attributes_leave_the_text_readable() {
-    let attributes = [("team-name", "a"), ("1st", "b"), ("x.y", "c"), ("x_y", "d\"\n{}")];
-    let resource = attributes.map(|(key, value)| (key.to_owned(), value.to_owned()));
-    let of = TelemetrySettings { resource: resource.into(), ..settings(None, Some("127.0.0.1:0")) };
-    let (telemetry, _) = begin(of);
-    let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
-    let line = text.lines().find(|line| line.starts_with("target_info")).unwrap();
-    assert_eq!(line, "target_info{team_name=\"a\",_1st=\"b\",x_y=\"c;d\\\"\\n{}\"} 1");
-}
-
-#[test]
-fn a_lost_worker_works_no_more() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
-    let mut teller = telemetry.teller();
-    teller.joined(&[(1, None), (2, None)]);
-    teller.round(loaded(), 1);
-    teller.load_started();
-    teller.count(1, &snapshot(0, 1, 0));
-    teller.count(2, &snapshot(0, 1, 0));
-    teller.lost(2);
-    teller.count(1, &snapshot(1, 1, 0));
-    teller.tick(PlannedLoad::Users(1));
-    let text = loop {
-        let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
-        if text.contains("worker_requests_total{loadgen_worker=\"1\"} 2") {
-            break text;
-        }
-    };
-    assert!(
-        text.lines().any(|line| line.starts_with("loadgen_workers{") && line.ends_with(" 1.0")),
-        "{text}"
-    );
-}
-
-#[test]
-fn an_idle_client_keeps_prometheus_out_only_for_a_while() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
-    let address = telemetry.url().unwrap().strip_prefix("http://").unwrap();
-    let address = address.strip_suffix("/metrics").unwrap();
-    let idle: Vec<TcpStream> =
-        (0..Telemetry::CONNECTIONS).map(|_| TcpStream::connect(address).unwrap()).collect();
-    for mut stream in &idle {
-        stream.write_all(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n").unwrap();
-    }
-    assert!(scrape(&telemetry, "*/*").0.starts_with("HTTP/1.0 200"));
-}
-
-#[test]
 fn differences_add_up_to_the_whole_although_messages_are_lost() {
     let statuses = [200, 503, 503, 200].map(|status| (status, Vec::new()));
     let collector = Collector::start(statuses.into());
-    let settings = settings(Some(otlp(&collector.url, &[FAST, DELTA])), None);
+    let settings = settings(Some(collector_at(&collector.url, &[FAST, DELTA])), None);
     let (telemetry, notes) = begin(settings);
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
@@ -363,7 +232,7 @@ fn what_a_collector_rejects_is_counted_and_told() {
     let collector = Collector::start(vec![(200, answer.encode_to_vec()), (200, Vec::new())]);
     let gzip = ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
     let header = ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc");
-    let of = otlp(&collector.url, &[gzip, header]);
+    let of = collector_at(&collector.url, &[gzip, header]);
     let (telemetry, notes) = begin(settings(Some(of), None));
     telemetry.teller().round(loaded(), 1);
     let (lines, _) = collector.next();
@@ -380,7 +249,7 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for address in [silent.local_addr().unwrap(), closed] {
-        let of = otlp(&format!("http://{address}"), &[FAST]);
+        let of = collector_at(&format!("http://{address}"), &[FAST]);
         let (telemetry, _) = begin(settings(Some(of), None));
         let mut teller = telemetry.teller();
         teller.round(loaded(), 1);
@@ -403,82 +272,11 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
     }
 }
 
-/// Asks for the metrics, and returns the head and the body of the response.
-fn scrape(telemetry: &Telemetry, accept: &str) -> (String, Vec<u8>) {
-    let address = telemetry.url().unwrap().strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(address.strip_suffix("/metrics").unwrap()).unwrap();
-    write!(stream, "GET /metrics HTTP/1.0\r\nhost: x\r\naccept: {accept}\r\n\r\n").unwrap();
-    let mut response = Vec::new();
-    stream.read_to_end(&mut response).unwrap();
-    let end = response.windows(4).position(|at| at == b"\r\n\r\n").unwrap();
-    (String::from_utf8(response[..end].to_vec()).unwrap(), response[end + 4..].to_vec())
-}
-
-#[test]
-fn prometheus_gets_the_metrics_in_the_format_that_it_prefers() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
-    let mut teller = telemetry.teller();
-    teller.round(loaded(), 2);
-    teller.load_started();
-    teller.count(0, &snapshot(0, 5, 2));
-    teller.joined(&[(0, Some("host-a".to_owned()))]);
-    teller.tick(PlannedLoad::Rate(12.5));
-    let open = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.4";
-    let body = loop {
-        let (head, body) = scrape(&telemetry, open);
-        assert!(
-            head.contains("content-type: application/openmetrics-text; version=1.0.0"),
-            "{head}"
-        );
-        let body = String::from_utf8(body).unwrap();
-        if body.contains(
-            "loadgen_worker_requests_total{loadgen_worker=\"0\",loadgen_worker_host=\"host-a\"} 7",
-        ) {
-            break body;
-        }
-    };
-    // The many buckets are alike.
-    let shown = body.lines().filter(|line| {
-        !line.contains("_bucket{") || line.contains("\"0.001\"") || line.contains("+Inf")
-    });
-    insta::assert_snapshot!(shown.collect::<Vec<_>>().join("\n"));
-    let proto = "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited";
-    let (head, body) = scrape(&telemetry, &format!("{proto};q=0.6,{open}"));
-    assert!(head.contains(&proto.replace(';', "; ")), "{head}");
-    assert!(body.windows(24).any(|at| at == b"http_client_request_dura"));
-    let (head, _) = scrape(&telemetry, &format!("{proto};q=0.1,{open}"));
-    assert!(head.contains("openmetrics"), "{head}");
-    for accept in ["*/*", "text/html", "application/vnd.google.protobuf", ";q=x,,"] {
-        let (head, body) = scrape(&telemetry, accept);
-        assert!(head.contains("content-type: text/plain; version=0.0.4"), "{head}");
-        assert!(String::from_utf8(body).unwrap().contains("http_client_request_duration_seconds"));
-    }
-}
-
-#[test]
-fn the_end_waits_for_prometheus() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
-    assert_eq!(telemetry.linger(), Some(Duration::from_secs(65)));
-    scrape(&telemetry, "*/*");
-    thread::sleep(Duration::from_millis(100));
-    scrape(&telemetry, "*/*");
-    let longest = telemetry.linger().unwrap();
-    assert!((Duration::from_millis(1_150)..Duration::from_secs(60)).contains(&longest));
-    end(&telemetry);
-    assert!(!telemetry.wait_for_prometheus(Duration::from_millis(50), || false));
-    assert!(!telemetry.wait_for_prometheus(Duration::from_secs(600), || true));
-    scrape(&telemetry, "*/*");
-    assert!(telemetry.wait_for_prometheus(Duration::ZERO, || false));
-    assert_eq!(telemetry.linger(), None);
-    let (without, _) = begin(settings(None, None));
-    assert_eq!(without.linger(), None);
-}
-
 #[test]
 fn a_message_that_is_refused_for_good_is_not_sent_again_at_the_end() {
     let collector = Collector::start(vec![(400, b"no".to_vec())]);
     let slow = ("OTEL_METRIC_EXPORT_INTERVAL", "60000");
-    let (telemetry, notes) = begin(settings(Some(otlp(&collector.url, &[slow])), None));
+    let (telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[slow])), None));
     telemetry.teller().round(loaded(), 1);
     let began = std::time::Instant::now();
     end(&telemetry);
