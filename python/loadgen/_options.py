@@ -72,6 +72,9 @@ class MeasuringOptions(TypedDict, total=False):
     """Send metrics, once a second, to a collector of OpenTelemetry at this URL, such as http://localhost:4318, or
     to Prometheus: http://localhost:9090/api/v1/otlp. Without URL, to that of the environment variable
     OTEL_EXPORTER_OTLP_ENDPOINT or else to http://localhost:4318 [default: send none]."""
+    trace_one_in: Value
+    """Send the header `traceparent` with one request in N, on average, and a span for it to the collector of
+    --otlp, so that the slow request is found in the server's own trace [default: trace none]."""
     prometheus: Value | bool
     """Serve metrics for Prometheus at this address, below /metrics: HOST:PORT, HOST, or PORT of this host only;
     127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values [default:

@@ -719,6 +719,38 @@ class SlicesRecord:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SlowRequest:
+    """A request that was traced, and that was slow."""
+
+    latency_us: int
+    """Latency in µs, from the planned send to the last byte of the response."""
+    step: str
+    """Name of the step."""
+    target: str
+    """Name of the target."""
+    trace_id: str
+    """Number of the trace, in which the server says what it did for the request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpansRecord:
+    """Spans that were sent to a collector: one for each request that was traced."""
+
+    delivered: int
+    """Spans of these that arrived."""
+    last_error: str | None
+    """Reason why the last message that did not arrive, or of which spans were rejected, failed; `null` if none failed."""
+    slowest: list[SlowRequest]
+    """The slowest of the traced requests that were measured, the slowest first: at most 10."""
+    traced: int
+    """Requests that were traced."""
+    untraced: int
+    """Requests that were chosen to be traced but were not, because a process traces at most 1,000 in a second."""
+    url: str
+    """URL of the collector, without a password and a query."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Speedup:
     """Measured throughput of a size relative to the smallest size, in the rounds that measured both."""
 
@@ -883,6 +915,8 @@ class TelemetryRecord:
     """Messages that were sent."""
     rejected_values: int
     """Values that the collector rejected, over all messages."""
+    spans: SpansRecord | None
+    """Spans of traced requests; `null` if no request was traced (`--trace-one-in`), and in earlier versions."""
     url: str
     """URL of the collector, without a password and a query."""
 
@@ -1107,6 +1141,8 @@ class SearchRecord:
     """Searches for each target."""
     targets: list[str]
     """Names of the targets to be loaded."""
+    trace_one_in: int | None
+    """One request in so many told its server to trace it; `null` if none did, and in earlier versions."""
     users: int
     """Most requests in flight at the same time."""
     warmup_s: float
@@ -1493,6 +1529,8 @@ class LoadRecord:
     """Names of the targets to be loaded, each with its number of server workers or users if the run has several numbers."""
     think_time: str | None
     """Think time in words, such as `1s to 3s`; `null` if users do not wait."""
+    trace_one_in: int | None
+    """One request in so many told its server to trace it; `null` if none did, and in earlier versions."""
     users: int
     """Users of the whole test, the greatest number if the run has several; in the open model, the most users that send at the same time."""
     warmup_s: float

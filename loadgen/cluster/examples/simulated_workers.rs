@@ -104,7 +104,7 @@ async fn run(
         sleep_until(start + Duration::from_secs(u64::from(second) + 1)).await;
         let steps = (0..plan.scenario.steps.len()).map(|_| busy_second(worker + second)).collect();
         let interval = Interval { phase: Phase::Hold, second, steps, ..Interval::default() };
-        let snapshot = Snapshot { number: second, intervals: vec![interval] };
+        let snapshot = Snapshot::new(second, vec![interval]);
         let news = News::Snapshot(snapshot, StrainSample::default());
         bus.publish(&Report { epoch, worker, news }).await?;
     }

@@ -241,7 +241,7 @@ mod tests {
             counts.answered.record_n(Duration::from_millis(1), samples);
             let interval =
                 Interval { phase: Phase::Hold, steps: vec![counts], ..Interval::default() };
-            let snapshot = Snapshot { number, intervals: vec![interval] };
+            let snapshot = Snapshot::new(number, vec![interval]);
             Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
         };
         let mut collector = Collector::new(1, 1);
@@ -268,15 +268,10 @@ mod tests {
             cancelled: u64::from(worker) * 1_000 + u64::from(number) + 1,
             ..Counts::default()
         };
-        Snapshot {
-            number,
-            intervals: vec![Interval {
-                phase: Phase::Hold,
-                second: number,
-                steps: vec![counts],
-                ..Interval::default()
-            }],
-        }
+        let steps = vec![counts];
+        let interval =
+            Interval { phase: Phase::Hold, second: number, steps, ..Interval::default() };
+        Snapshot::new(number, vec![interval])
     }
 
     fn sent(epoch: u32, worker: u32, number: u32) -> Report {
@@ -303,10 +298,7 @@ mod tests {
         let mut collector = Collector::new(1, 1);
         assert!(matches!(collector.take(sent(1, 0, 0)), Taken::New(_)));
         let forged = Report {
-            news: News::Snapshot(
-                Snapshot { number: 0, intervals: Vec::new() },
-                StrainSample::default(),
-            ),
+            news: News::Snapshot(Snapshot::new(0, Vec::new()), StrainSample::default()),
             ..sent(1, 0, 0)
         };
         assert_eq!(collector.take(forged), Taken::Again);

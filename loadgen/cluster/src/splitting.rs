@@ -1,5 +1,7 @@
 //! Splits a worker's snapshots into reports that the manager accepts.
 
+use std::mem;
+
 use loadgen_measure::{Counts, Interval, Snapshot, Strain, StrainSample};
 
 use super::messages::MOST_HISTOGRAMS;
@@ -18,14 +20,17 @@ impl Splitter {
         snapshot: Snapshot,
         strain: StrainSample,
     ) -> impl Iterator<Item = (Snapshot, StrainSample)> {
-        let parts = split(snapshot.intervals, MOST_HISTOGRAMS);
+        let Snapshot { intervals, mut traced, mut untraced, .. } = snapshot;
+        let parts = split(intervals, MOST_HISTOGRAMS);
         let first = self.sent;
         self.sent = first.saturating_add(u32::try_from(parts.len()).unwrap_or(u32::MAX));
         let counts = |part: &Vec<Interval>| part.iter().any(|it| Strain::counts_in(it.phase));
         let strained = parts.iter().position(counts).unwrap_or(0);
         parts.into_iter().enumerate().zip(first..).map(move |((part, intervals), number)| {
             let strain = if part == strained { strain } else { StrainSample::default() };
-            (Snapshot { number, intervals }, strain)
+            // All in the first part.
+            let (traced, untraced) = (mem::take(&mut traced), mem::take(&mut untraced));
+            (Snapshot { number, intervals, traced, untraced }, strain)
         })
     }
 
@@ -131,10 +136,10 @@ mod tests {
     proptest! {
         #[test]
         fn parts_are_small_and_have_everything(intervals in intervals(), most in 2usize..5) {
-            let whole = Snapshot { number: 0, intervals: intervals.clone() };
+            let whole = Snapshot::new(0, intervals.clone());
             let parts = split(intervals, most);
             let parts: Vec<_> =
-                (0..).zip(parts).map(|(number, intervals)| Snapshot { number, intervals }).collect();
+                (0..).zip(parts).map(|(number, intervals)| Snapshot::new(number, intervals)).collect();
             for part in &parts {
                 let all = part.intervals.iter().flat_map(|it| it.steps.iter().chain(&it.flows));
                 prop_assert!(all.map(Counts::large_histograms).sum::<usize>() <= most);
@@ -150,7 +155,7 @@ mod tests {
         let snapshot = |steps: usize| {
             let steps = vec![counts.clone(); steps];
             let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
-            Snapshot { number: 7, intervals: vec![interval] }
+            Snapshot::new(7, vec![interval])
         };
         let mut splitter = Splitter::default();
         let strain = StrainSample { elapsed: Duration::from_secs(1), ..StrainSample::default() };

@@ -80,6 +80,7 @@ pub(super) fn plan(base_url: &str, users: u32) -> Plan {
         seed: 1,
         known: Vec::new(),
         first_user: 0,
+        trace_one_in: None,
         share: Share::WHOLE,
     }
 }

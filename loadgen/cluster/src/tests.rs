@@ -126,7 +126,7 @@ async fn a_worker_reports_only_for_itself_and_in_order() {
     let report = |worker, number| Report {
         epoch: 1,
         worker,
-        news: News::Snapshot(Snapshot { number, intervals: Vec::new() }, StrainSample::default()),
+        news: News::Snapshot(Snapshot::new(number, Vec::new()), StrainSample::default()),
     };
     worker.bus.publish(&report(7, 0)).await.unwrap();
     for number in 0..20 {

@@ -21,6 +21,7 @@ fn transport(step: &str) -> Transport {
         seed: 1,
         known: Vec::new(),
         first_user: 0,
+        trace_one_in: None,
         share: Share::WHOLE,
     })
     .unwrap()

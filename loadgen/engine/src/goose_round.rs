@@ -25,6 +25,7 @@ use super::rows::Supply;
 use super::scaling::{follow, may_come};
 use super::senders::Due;
 use super::strain_monitor::StrainMonitor;
+use super::tracing::Tracing;
 use super::transport::Transport;
 use super::user::Shared;
 use loadgen_measure::{Connections, HeldUp, Latencies, Recorder, RowsUsed, SendGaps, Snapshot};
@@ -137,6 +138,7 @@ impl GooseRound {
             .with_stages(scenario.load.stage_ends());
         let first = start + self.plan.first_snapshot();
         let users = self.plan.share.users(self.plan.scenario.load.users);
+        let tracing = Tracing::new(self.plan.trace_one_in, scenario);
         let shared = Arc::new(Shared {
             checks: self.plan.scenario.steps.iter().map(Check::new).collect(),
             known: std::mem::take(&mut self.plan.known).into(),
@@ -150,6 +152,7 @@ impl GooseRound {
             gate,
             recorder,
             transport: self.transport,
+            tracing,
         });
         let strain = self.strain;
         let _watching = strain.watch(shared.gate.timeline());

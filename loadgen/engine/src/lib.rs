@@ -41,6 +41,7 @@ mod single_process;
 mod strain_monitor;
 mod stream;
 mod timer;
+mod tracing;
 mod transport;
 mod trial;
 mod user;

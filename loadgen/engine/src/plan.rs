@@ -1,5 +1,6 @@
 //! Describes the work of one process in one round.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Plan {
     /// Number of the first user, in generated data and rows; not 0 where another plan runs at the same
     /// time, whose users have the numbers before it.
     pub first_user: u32,
+    /// One request in so many is traced, on average; `None` if none is. See [`loadgen_measure::TraceContext`].
+    #[serde(default)]
+    pub trace_one_in: Option<NonZeroU32>,
     /// This process's share of the test.
     pub share: Share,
 }

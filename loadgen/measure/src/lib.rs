@@ -25,6 +25,7 @@ mod strain;
 mod streams;
 mod summary;
 mod timeline;
+mod trace;
 
 pub use body_sizes::BodySizes;
 pub use connections::{AddressRecord, Connections};
@@ -48,3 +49,4 @@ pub use strain::{LATE, Strain, StrainSample};
 pub use streams::StreamCounts;
 pub use summary::{LatencySummary, StreamSummary, Summary};
 pub use timeline::{Phase, Timeline};
+pub use trace::{TraceContext, TracedEnd, TracedRequest};

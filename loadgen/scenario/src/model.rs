@@ -219,6 +219,17 @@ pub struct Step {
 }
 
 impl Step {
+    /// Header that tells a server to which trace a request belongs (W3C Trace Context).
+    pub const TRACEPARENT: &str = "traceparent";
+
+    /// Returns whether the server can be told to which trace a request belongs: not with a message over a WebSocket, and
+    /// not if the step has such a header of its own.
+    #[must_use]
+    pub fn can_be_traced(&self) -> bool {
+        matches!(self.action, Action::Request | Action::Call)
+            && !self.headers.iter().any(|(name, _)| name == Self::TRACEPARENT)
+    }
+
     /// Returns the request's method and path, or the word for another action, such as
     /// `GRPC package.Service/Method`.
     #[must_use]

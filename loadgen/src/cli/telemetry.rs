@@ -1,6 +1,7 @@
 //! Telemetry, which everything that measures may have.
 
 use std::net::Ipv6Addr;
+use std::num::NonZeroU32;
 
 use clap::Args;
 
@@ -17,6 +18,10 @@ pub struct TelemetryArgs {
     /// OTEL_EXPORTER_OTLP_ENDPOINT or else to http://localhost:4318 [default: send none].
     #[arg(long, value_name = "URL", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub otlp: Option<String>,
+    /// Send the header `traceparent` with one request in N, on average, and a span for it to the collector of
+    /// --otlp, so that the slow request is found in the server's own trace [default: trace none].
+    #[arg(long, value_name = "N", requires = "otlp")]
+    pub trace_one_in: Option<NonZeroU32>,
     /// Serve metrics for Prometheus at this address, below /metrics: HOST:PORT, HOST, or PORT of this host only;
     /// 127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values [default:
     /// serve none].

@@ -1,5 +1,6 @@
 //! Defines the job of an experiment. Everything that can be checked before the start is checked.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use rand::TryRng;
@@ -36,6 +37,8 @@ pub struct Job {
     /// Rate of the probe, which measures the latency beside the load, in requests/s; `None` without a
     /// probe (`--probe`).
     pub probe: Option<f64>,
+    /// One request in so many tells its server to trace it; `None` if none does (`--trace-one-in`).
+    pub trace_one_in: Option<NonZeroU32>,
     /// Number of rounds for each contender; the rounds of the first stage if a precision is asked for.
     pub rounds: u32,
     /// Duration of the warm-up at the start of each round, whose requests are not counted.
@@ -213,6 +216,7 @@ impl Job {
                 .wrapping_add(self.method.apart(contender)),
             known: Vec::new(),
             first_user: 0,
+            trace_one_in: self.trace_one_in,
             share: Share::WHOLE,
         }
     }

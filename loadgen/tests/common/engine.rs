@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use loadgen::engine::{Finished, GooseRound, Plan, Share};
-use loadgen::measure::{Counts, Phase, Series};
+use loadgen::measure::{Counts, Phase, Series, Snapshot};
 use loadgen::scenario;
 use tokio::sync::{Mutex, mpsc};
 use tokio_util::sync::CancellationToken;
@@ -20,6 +20,7 @@ pub fn plan(base_url: &str, text: &str) -> Plan {
         seed: 1,
         known: Vec::new(),
         first_user: 0,
+        trace_one_in: None,
         share: Share::WHOLE,
     }
 }
@@ -32,20 +33,26 @@ pub async fn run_round(plan: Plan, stop: CancellationToken) -> (Series, Finished
 
 /// Runs a plan now. The caller must hold [`ONE_AT_A_TIME`].
 pub async fn run_in_turn(plan: Plan, stop: CancellationToken) -> (Series, Finished) {
+    let (snapshots, finished) = snapshots(plan, stop).await;
+    let mut series = Series::default();
+    snapshots.into_iter().for_each(|snapshot| series.add(snapshot));
+    (series, finished)
+}
+
+/// Like [`run_in_turn`]. Returns the snapshots as they came.
+pub async fn snapshots(plan: Plan, stop: CancellationToken) -> (Vec<Snapshot>, Finished) {
     let (sender, mut receiver) = mpsc::channel(64);
     let round = GooseRound::prepare(plan).unwrap();
     round.connect().await;
     let running = tokio::spawn(async move { round.run(Instant::now(), stop, &sender).await });
-    let mut series = Series::default();
-    let mut number = 0;
+    let mut snapshots = Vec::new();
     while let Some(snapshot) = receiver.recv().await {
-        assert_eq!(snapshot.number, number, "snapshots are numbered without a gap");
-        number += 1;
-        series.add(snapshot);
+        assert_eq!(snapshot.number as usize, snapshots.len(), "numbered without a gap");
+        snapshots.push(snapshot);
     }
     let finished = running.await.unwrap().unwrap();
-    assert_eq!(finished.snapshots, number);
-    (series, finished)
+    assert_eq!(finished.snapshots as usize, snapshots.len());
+    (snapshots, finished)
 }
 
 /// Runs a plan to its planned end.

@@ -2,22 +2,31 @@
 //!
 //! `LOADGEN_PROMETHEUS` names another Prometheus than that of the system, such as a newer one.
 
+use std::collections::BTreeSet;
 use std::env;
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::routing::post;
+use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
+use prost::Message as _;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::task::block_in_place;
 use url::form_urlencoded::byte_serialize;
 
-use crate::common::Counting;
 use crate::common::processes::Started;
 use crate::common::program::{Project, checkout};
+use crate::common::{Counting, serve};
 
 /// A Prometheus that asks loadgen for its metrics every two seconds. On a busy machine the thread that answers, which
 /// has the lowest priority, may need most of that.
@@ -218,6 +227,77 @@ fn collector(status: &'static str) -> SocketAddr {
     address
 }
 
+/// Collector of OpenTelemetry that keeps the spans, and server that keeps the traces of which it is told.
+#[derive(Clone, Default)]
+struct Traces {
+    /// Number of each trace and of the span in it.
+    spans: Arc<Mutex<BTreeSet<(String, String)>>>,
+    told: Arc<Mutex<BTreeSet<(String, String)>>>,
+}
+
+impl Traces {
+    async fn serve(&self) -> SocketAddr {
+        let app = Router::new()
+            .route("/v1/metrics", post(|| async { "" }))
+            .route("/v1/traces", post(Self::keep))
+            .fallback(Self::take)
+            .with_state(self.clone());
+        serve(app).await
+    }
+
+    async fn keep(State(this): State<Self>, body: Bytes) -> &'static str {
+        let message = ExportTraceServiceRequest::decode(&*body).unwrap();
+        let spans = &message.resource_spans[0].scope_spans[0].spans;
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let spans = spans.iter().map(|span| (hex(&span.trace_id), hex(&span.span_id)));
+        this.spans.lock().unwrap().extend(spans);
+        ""
+    }
+
+    async fn take(State(this): State<Self>, headers: HeaderMap) -> &'static str {
+        if let Some(told) = headers.get("traceparent") {
+            let parts: Vec<&str> = told.to_str().unwrap().split('-').collect();
+            assert_eq!((parts.len(), parts[0], parts[3]), (4, "00", "01"));
+            this.told.lock().unwrap().insert((parts[1].to_owned(), parts[2].to_owned()));
+        }
+        r#"{"message": "Hello world"}"#
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_gets_the_span_of_each_request_of_whose_trace_the_server_was_told() {
+    let traces = Traces::default();
+    let address = traces.serve().await;
+    block_in_place(|| {
+        for more in [&["--workers=2"][..], &["--rate=200", "--duration=2s"]] {
+            let project = Project::real();
+            let (url, otlp) =
+                (format!("--url=http://{address}"), format!("--otlp=http://{address}"));
+            let words = [&FIXED[..], &[&url, &otlp, "--trace-one-in=20"], more].concat();
+            let finished = project.run(&words);
+            assert_eq!(finished.code, Some(0), "{}", finished.said());
+            let told = std::mem::take(&mut *traces.told.lock().unwrap());
+            let spans = std::mem::take(&mut *traces.spans.lock().unwrap());
+            assert_eq!(told, spans, "{more:?}");
+            let json = finished.json();
+            let record = &json["environment"]["telemetry"]["spans"];
+            assert_eq!(record["traced"], told.len());
+            assert_eq!(record["delivered"], told.len());
+            assert_eq!(json["load"]["trace_one_in"], 20);
+            let slowest = record["slowest"].as_array().unwrap();
+            assert!(!slowest.is_empty() && slowest.len() <= 10, "{slowest:?}");
+            for slow in slowest {
+                let trace = slow["trace_id"].as_str().unwrap();
+                assert!(told.iter().any(|(told, _)| told == trace), "{slow}");
+            }
+            let shown = project.run(&["report", "run"]).stdout;
+            let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+            let trace = slowest[0]["trace_id"].as_str().unwrap();
+            assert!(shown.contains("traced requests: ") && shown.contains(trace), "{shown}");
+        }
+    });
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_broken_collector_costs_a_verdict_and_nothing_else() {
     let server = Counting::start().await;
@@ -272,6 +352,12 @@ fn what_cannot_be_followed_is_an_error_before_anything_starts() {
         assert_eq!(code, Some(2), "{said}");
         assert!(said.starts_with("bad_otlp_setting") && said.contains(what), "{said}");
     }
+    let own = "[[step]]\nget = \"/\"\nheaders = { traceparent = \"mine\" }\n";
+    std::fs::write(project.path("own.toml"), own).unwrap();
+    let words = ["run", "-s=own.toml", "--url=http://127.0.0.1:1", "--otlp", "--trace-one-in=9"];
+    let finished = project.run(&words);
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    assert!(finished.stderr.contains("--trace-one-in has no effect"), "{}", finished.said());
     let (code, said) = failed("--prometheus=http://a", None);
     assert_eq!(code, Some(2), "{said}");
 }

@@ -1,5 +1,7 @@
 //! Holds the result of a capacity search: the document that `capacity.json` keeps.
 
+use std::num::NonZeroU32;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -92,6 +94,9 @@ pub struct SearchRecord {
     pub rounds: u32,
     /// Worker processes; 0 if loadgen's own process made the load.
     pub workers: u32,
+    /// One request in so many told its server to trace it; `None` if none did, and in earlier versions.
+    #[serde(default)]
+    pub trace_one_in: Option<NonZeroU32>,
 }
 
 /// Results of the capacity search for one target.

@@ -1,5 +1,7 @@
 //! Holds the load of each round, and changes of the load.
 
+use std::num::NonZeroU32;
+
 use std::fmt;
 
 use schemars::JsonSchema;
@@ -47,6 +49,9 @@ pub struct LoadRecord {
     /// Planned rate of the probe, in requests/s; `None` without a probe, or in earlier versions.
     #[serde(default)]
     pub probe_per_s: Option<f64>,
+    /// One request in so many told its server to trace it; `None` if none did, and in earlier versions.
+    #[serde(default)]
+    pub trace_one_in: Option<NonZeroU32>,
     /// Rounds for each target; with slices, starts.
     pub rounds: u32,
     /// Whether all rounds of a target had one start, in which all targets were up and were loaded in turn:

@@ -87,6 +87,6 @@ pub use slices::{SliceRecord, SlicesPair, SlicesRecord};
 pub use stage::StageResult;
 pub use system::{SharedCoreRecord, SystemRecord};
 pub use target::{ServerRecord, ServerSize, TargetRecord};
-pub use telemetry::TelemetryRecord;
+pub use telemetry::{SlowRequest, SpansRecord, TelemetryRecord};
 pub use threshold::{FailedBy, ThresholdRecord};
 pub use verdict::{Verdict, VerdictKind};

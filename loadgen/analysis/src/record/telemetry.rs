@@ -21,4 +21,37 @@ pub struct TelemetryRecord {
     /// Reason why the last message that did not arrive, or of which values were rejected, failed; `None` if none
     /// failed.
     pub last_error: Option<String>,
+    /// Spans of traced requests; `None` if no request was traced (`--trace-one-in`), and in earlier versions.
+    #[serde(default)]
+    pub spans: Option<SpansRecord>,
+}
+
+/// Spans that were sent to a collector: one for each request that was traced.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SpansRecord {
+    /// URL of the collector, without a password and a query.
+    pub url: String,
+    /// Requests that were traced.
+    pub traced: u64,
+    /// Spans of these that arrived.
+    pub delivered: u64,
+    /// Requests that were chosen to be traced but were not, because a process traces at most 1,000 in a second.
+    pub untraced: u64,
+    /// Reason why the last message that did not arrive, or of which spans were rejected, failed; `None` if none failed.
+    pub last_error: Option<String>,
+    /// The slowest of the traced requests that were measured, the slowest first: at most 10.
+    pub slowest: Vec<SlowRequest>,
+}
+
+/// A request that was traced, and that was slow.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct SlowRequest {
+    /// Name of the target.
+    pub target: String,
+    /// Name of the step.
+    pub step: String,
+    /// Latency in µs, from the planned send to the last byte of the response.
+    pub latency_us: u64,
+    /// Number of the trace, in which the server says what it did for the request.
+    pub trace_id: String,
 }

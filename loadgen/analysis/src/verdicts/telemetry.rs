@@ -1,11 +1,17 @@
-//! Checks whether a collector has all metrics of a run.
+//! Checks whether a collector has all metrics and spans of a run.
 
-use crate::record::{RunRecord, TelemetryRecord, Verdict, VerdictKind};
+use crate::record::{RunRecord, SpansRecord, TelemetryRecord, Verdict, VerdictKind};
 use loadgen_text::{count, counted};
 
-/// Returns a verdict if the collector of `--otlp` lacks some metrics.
+/// Returns a verdict if the collector of `--otlp` lacks some metrics or spans.
 pub(super) fn telemetry(record: &RunRecord) -> Option<Verdict> {
-    let message = lack(record.environment.telemetry.as_ref()?)?;
+    let telemetry = record.environment.telemetry.as_ref()?;
+    let spans = telemetry.spans.as_ref().and_then(lack_of_spans);
+    let all: Vec<String> = lack(telemetry).into_iter().chain(spans).collect();
+    if all.is_empty() {
+        return None;
+    }
+    let message = all.join("; ");
     let advice = "see the log of the collector".to_owned();
     Some(Verdict { kind: VerdictKind::TelemetryIncomplete, target: None, message, advice })
 }
@@ -30,6 +36,22 @@ fn lack(of: &TelemetryRecord) -> Option<String> {
     (!all.is_empty()).then(|| format!("{url}: {}{why}", all.join("; ")))
 }
 
+/// Describes the spans that the collector lacks; `None` if it has one for each request that should be traced.
+fn lack_of_spans(of: &SpansRecord) -> Option<String> {
+    let SpansRecord { url, traced, delivered, untraced, last_error, .. } = of;
+    let lost = traced - traced.min(delivered);
+    let lost = (lost > 0).then(|| {
+        let why = last_error.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
+        format!("{} of {} did not arrive{why}", count(lost), counted(*traced, "span"))
+    });
+    let untraced = (*untraced > 0).then(|| {
+        let these = counted(*untraced, "more request");
+        format!("{these} should be traced, but a process traces at most 1,000 in a second")
+    });
+    let all: Vec<String> = lost.into_iter().chain(untraced).collect();
+    (!all.is_empty()).then(|| format!("{url}: {}", all.join("; ")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,7 +67,25 @@ mod tests {
             rejected_values,
             is_complete,
             last_error,
+            spans: None,
         })
+    }
+
+    #[test]
+    fn missing_spans_are_told() {
+        let lack = |traced, delivered, untraced| {
+            let last_error = (delivered < traced).then(|| "why".to_owned());
+            let url = "http://a".to_owned();
+            let slowest = Vec::new();
+            lack_of_spans(&SpansRecord { url, traced, delivered, untraced, last_error, slowest })
+        };
+        assert_eq!(lack(60, 60, 0), None);
+        let said = "http://a: 12 of 60 spans did not arrive (why)";
+        assert_eq!(lack(60, 48, 0).unwrap(), said);
+        let more =
+            "1,000 more requests should be traced, but a process traces at most 1,000 in a second";
+        assert_eq!(lack(60, 60, 1_000).unwrap(), format!("http://a: {more}"));
+        assert_eq!(lack(60, 48, 1_000).unwrap(), format!("{said}; {more}"));
     }
 
     #[test]

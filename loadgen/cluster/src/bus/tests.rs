@@ -79,8 +79,7 @@ async fn heard(events: &mut Events) -> Vec<Event> {
 }
 
 fn report_of(worker: u32) -> Report {
-    let news =
-        News::Snapshot(Snapshot { number: 0, intervals: Vec::new() }, StrainSample::default());
+    let news = News::Snapshot(Snapshot::new(0, Vec::new()), StrainSample::default());
     Report { epoch: 1, worker, news }
 }
 

@@ -246,7 +246,7 @@ mod tests {
                 flows: vec![counts],
                 ..loadgen_measure::Interval::default()
             };
-            let snapshot = Snapshot { number: 1, intervals: vec![interval] };
+            let snapshot = Snapshot::new(1, vec![interval]);
             let news = News::Snapshot(snapshot, StrainSample::default());
             let mut bytes = encode(&Report { epoch: 1, worker: 1, news }).unwrap();
             let len = bytes.len();

@@ -27,6 +27,7 @@ fn gate(load: &str) -> Gate {
         seed: 1,
         known: Vec::new(),
         first_user: 0,
+        trace_one_in: None,
         share: Share::WHOLE,
     };
     Gate::new(&plan, Instant::now())

@@ -157,6 +157,7 @@ mod tests {
             seed: 1,
             known: Vec::new(),
             first_user: 0,
+            trace_one_in: None,
             share,
         }
     }

@@ -48,6 +48,7 @@ mod tests {
             seed: 0,
             known: Vec::new(),
             first_user: 0,
+            trace_one_in: None,
             share: Share::WHOLE,
         };
         ms.map(|ms| Planned::of(&plan).at(Duration::from_millis(ms)))

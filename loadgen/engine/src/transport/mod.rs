@@ -55,7 +55,7 @@ pub use self::redirect::{REDIRECTS, is_redirect};
 use self::route::{Route, Server};
 pub use self::websocket::Slot;
 use super::plan::{Number, Plan};
-use loadgen_measure::{Connections, StreamTimes};
+use loadgen_measure::{Connections, StreamTimes, TraceContext};
 use loadgen_scenario::{Data, Step, TransportKind};
 
 /// Value of the `user-agent` header, unless the step sets the header.
@@ -75,6 +75,8 @@ pub struct Link {
     /// The way to the server under load.
     route: Route,
     journey: Option<Box<Journey>>,
+    /// Trace of the request that was rendered last; `None` if it is not traced.
+    trace: Option<TraceContext>,
     /// See [`Transport`].
     proxy: Option<Arc<str>>,
 }
@@ -115,7 +117,7 @@ impl Transport {
     /// Creates the link through which `user` sends.
     pub fn link(&self, user: Number) -> Link {
         let journey = self.journeys.clone().map(|shared| Box::new(Journey::new(shared, user)));
-        Link { route: self.server.route(user), journey, proxy: self.proxy.clone() }
+        Link { route: self.server.route(user), journey, trace: None, proxy: self.proxy.clone() }
     }
 
     /// Returns the counts of the connections opened so far.
@@ -132,6 +134,7 @@ impl Link {
     /// Renders the next request: the scenario's step at `index`, with its generated values. After
     /// an error, no request is ready for [`Self::exchange`].
     pub fn render(&mut self, index: usize, data: &mut Data) -> Result<(), Failure> {
+        self.trace = None;
         if let Some(journey) = &mut self.journey {
             journey.begin();
         }
@@ -140,6 +143,12 @@ impl Link {
             journey.add_cookies(&mut self.route, index);
         }
         Ok(())
+    }
+
+    /// Tells the server to which trace the request belongs that was rendered last.
+    pub fn trace(&mut self, context: TraceContext) {
+        self.trace = Some(context);
+        self.route.add_field(Step::TRACEPARENT, &context.to_string());
     }
 
     /// Returns the place of the user's WebSocket; `None` if the scenario uses none.
@@ -187,13 +196,13 @@ impl Link {
     /// Sends the request, once more if the server did not process it, and reads the answer to the last
     /// byte; follows redirects as the step says. Dropping the future before its end abandons the request.
     pub async fn exchange(&mut self, step: &Step) -> Result<Answer<'_>, Failure> {
-        let Self { route, journey, proxy } = self;
+        let Self { route, journey, trace, proxy } = self;
         let through = |failure: Failure| through(failure, proxy.as_deref());
         let came = route.send(step).await.map_err(through)?;
         let Some(journey) = journey.as_mut().filter(|_| !step.action.needs_socket()) else {
             return route.answer(came, step);
         };
-        let Some(next) = journey.arrived(route, step)? else {
+        let Some(next) = journey.arrived(route, step, *trace)? else {
             return route.answer(came, step);
         };
         drop(came);

@@ -100,13 +100,12 @@ impl Route {
         }
     }
 
-    /// Adds cookies, if there are any, to the next request. `reqwest` keeps cookies itself.
-    pub(super) fn add_cookies(&mut self, cookies: &str) {
+    /// Adds a field, with a name in lower case, to the next request.
+    pub(super) fn add_field(&mut self, name: &str, value: &str) {
         match self {
-            _ if cookies.is_empty() => {}
-            Self::Http1(link) => link.add_cookies(cookies),
-            Self::Http2(link) => link.add_cookies(cookies),
-            Self::Reqwest(_) => {}
+            Self::Http1(link) => link.add_field(name, value),
+            Self::Http2(link) => link.add_field(name, value),
+            Self::Reqwest(link) => link.add_field(name, value),
         }
     }
 
@@ -119,7 +118,7 @@ impl Route {
         }
     }
 
-    /// Returns the fields of the request that was rendered last, without added cookies; and its body, which may be
+    /// Returns the fields of the request that was rendered last, without added ones; and its body, which may be
     /// left out unless `with_body`.
     pub(super) fn rendered(&self, with_body: bool) -> (Fields, RequestBody) {
         match self {

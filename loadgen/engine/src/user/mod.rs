@@ -2,6 +2,7 @@
 
 mod once;
 mod socket;
+mod tracer;
 
 use std::borrow::Cow;
 use std::pin::pin;
@@ -10,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::yield_now;
 
+use self::tracer::Tracer;
 use super::alarm::{Alarm, Rang};
 use super::chance::Chance;
 use super::check::Check;
@@ -17,6 +19,7 @@ use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate, Visitor};
 use super::plan::Plan;
 use super::rows::{Supply, Turn};
+use super::tracing::Tracing;
 use super::transport::{Failure, Link, Transport};
 use loadgen_measure::{Ending, ErrorKind, Outcome, Recorder};
 use loadgen_scenario::{Assign, Data, Model, OnError, Secrets, Step, ThinkTime};
@@ -41,6 +44,8 @@ pub(super) struct Shared {
     pub recorder: Recorder,
     pub secrets: Secrets,
     pub transport: Transport,
+    /// `None` if no request is traced.
+    pub tracing: Option<Tracing>,
 }
 
 /// An iteration of a user, from its first request on.
@@ -62,6 +67,8 @@ struct User<'a> {
     link: Link,
     alarm: Alarm<'a>,
     counters: Vec<u64>,
+    /// `None` if no request is traced.
+    tracer: Option<Box<Tracer<'a>>>,
     /// Think time before the next request; `None` for none, as before the first request.
     thinks: Option<&'a ThinkTime>,
     /// Time of the send of the last request.
@@ -87,6 +94,7 @@ impl Shared {
             link: self.transport.link(number),
             alarm: Alarm::new(self.gate.round_end(), now),
             counters: Vec::new(),
+            tracer: Tracer::of(self, number.global).map(Box::new),
             thinks: None,
             sent: now,
             done: now,
@@ -269,6 +277,11 @@ impl<'a> User<'a> {
         if let Err(failure) = self.link.render(index, &mut self.data) {
             return self.give_up(index, counted, planned, failure).await;
         }
+        if let Some(tracer) = &mut self.tracer
+            && let Some(context) = tracer.begin(index)
+        {
+            self.link.trace(context);
+        }
         let sent = Instant::now();
         // Others may have used a shared connection meanwhile.
         let is_shared = self.shared.plan.scenario.http.sharing.is_set();
@@ -313,6 +326,9 @@ impl<'a> User<'a> {
                 (Ending::Failed(kind, &message), Went::Wrong(kind))
             }
             Ok(Ok(answer)) => {
+                if let Some(tracer) = &mut self.tracer {
+                    tracer.answered(answer.status);
+                }
                 let latency = Some(self.now - planned.unwrap_or(sent));
                 match check.take(&answer, latency, &mut self.counters, &mut self.data) {
                     Ok(()) => (Ending::Answered, Went::Well),
@@ -351,7 +367,7 @@ impl<'a> User<'a> {
     }
 
     fn record(
-        &self,
+        &mut self,
         step: usize,
         counted: bool,
         planned: Option<Instant>,
@@ -372,9 +388,13 @@ impl<'a> User<'a> {
             stream: self.link.stream_times(&self.shared.plan.scenario.steps[step]),
             counters: &self.counters,
         };
-        match self.alarm.has_grace() {
+        let is_stop = self.alarm.has_grace();
+        match is_stop {
             false => self.shared.recorder.record(&outcome),
             true => self.shared.recorder.record_stop(&outcome),
+        }
+        if let Some(tracer) = &mut self.tracer {
+            tracer.end(&outcome, is_stop);
         }
     }
 }

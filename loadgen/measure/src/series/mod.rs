@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::Counts;
 use super::seconds::Told;
 use super::timeline::Phase;
+use super::trace::TracedRequest;
 
 /// Results of one second, or of the part of a second that lies in one phase of the round and in one
 /// stage of the load.
@@ -35,12 +36,26 @@ pub struct Interval {
 
 /// Intervals that one process's recorder returned at one time. Snapshots are numbered from zero
 /// without a gap, so that a lost snapshot is noticed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Snapshot {
     /// Number of the snapshot within its process and round.
     pub number: u32,
     /// Results of each second and phase in which anything was counted.
     pub intervals: Vec<Interval>,
+    /// Requests that were traced, of those that ended since the last snapshot.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub traced: Vec<TracedRequest>,
+    /// Requests that were chosen to be traced, but were not, because too many were.
+    #[serde(default)]
+    pub untraced: u64,
+}
+
+impl Snapshot {
+    /// Creates the snapshot of this number, without traced requests.
+    #[must_use]
+    pub fn new(number: u32, intervals: Vec<Interval>) -> Self {
+        Self { number, intervals, ..Self::default() }
+    }
 }
 
 /// Place of an interval in a round, in the order of time within a phase.

@@ -48,7 +48,7 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
             Interval { phase, second, stage, steps, flows }
         });
     (0u32..99, prop::collection::vec(interval, 0..3))
-        .prop_map(|(number, intervals)| Snapshot { number, intervals })
+        .prop_map(|(number, intervals)| Snapshot::new(number, intervals))
 }
 
 fn merged<'a>(snapshots: impl IntoIterator<Item = &'a Snapshot>) -> Series {
@@ -69,7 +69,7 @@ fn busy_second() -> Counts {
 
 fn of_second(second: u32, steps: Vec<Counts>) -> Snapshot {
     let interval = Interval { phase: Phase::Hold, second, steps, ..Interval::default() };
-    Snapshot { number: second, intervals: vec![interval] }
+    Snapshot::new(second, vec![interval])
 }
 
 fn bytes(packed: &Packed) -> usize {

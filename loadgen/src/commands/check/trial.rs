@@ -31,6 +31,7 @@ pub(super) fn run(file_name: &str, url: &str, tls: &TlsArgs) -> Result<Exit, Fai
         seed: random_seed()?,
         known: Vec::new(),
         first_user: 0,
+        trace_one_in: None,
         share: Share::WHOLE,
     };
     let file = scenarios::text(file_name);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::measure::{carry_out, save};
 use super::options::servers::servers;
-use super::options::{Output, runtime, unused, with_backends};
+use super::options::{Output, runtime, telemetry, unused, with_backends};
 use crate::cli::{ExperimentArgs, MeasuringArgs};
 use crate::cluster::OnLoss;
 use crate::experiment::contender::{Contender, Numbers};
@@ -210,6 +210,7 @@ fn job(
         aa: false,
         method: Method::Rounds,
         probe: None,
+        trace_one_in: telemetry::traced(&settings.measuring.telemetry),
         rounds: settings.rounds.unwrap_or(rounds),
         warmup,
         seed: settings.seed,

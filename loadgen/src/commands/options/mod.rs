@@ -101,6 +101,7 @@ pub fn job(
         (running, _) => running,
     };
     unused::refuse(&common.measuring, running.is_some(), &numbers, has_backends)?;
+    unused::refuse_traces(&common.measuring, &scenario)?;
     let runtime = runtime::runtime(common.measuring.runtime)?;
     let subject = match running {
         None => Subject::of_lab(&common.target, &scenario, runtime)?,
@@ -131,6 +132,7 @@ pub fn job(
         aa,
         method: if duet { Method::Duets } else { Method::Rounds },
         probe,
+        trace_one_in: telemetry::traced(&common.measuring.telemetry),
         rounds,
         warmup: common.measuring.warmup.unwrap_or(WARMUP),
         seed: common.measuring.seed.map_or_else(random_seed, Ok)?,

@@ -1,11 +1,14 @@
 //! Builds the settings of telemetry from the command line and the environment.
 
 use std::env;
+use std::num::NonZeroU32;
 use std::path::Path;
 
 use crate::cli::TelemetryArgs;
 use crate::failure::{Exit, Failure};
-use crate::report::telemetry::{BadSetting, OtlpSettings, TelemetrySettings, resource_attributes};
+use crate::report::telemetry::{
+    BadSetting, OtlpSettings, TelemetrySettings, is_disabled, resource_attributes,
+};
 
 /// Returns where the metrics go of a command that saves its results in this folder; `None` if none were requested.
 ///
@@ -16,7 +19,8 @@ pub fn settings(args: &TelemetryArgs, folder: &Path) -> Result<Option<TelemetryS
     let otlp = args
         .otlp
         .as_deref()
-        .map(|url| OtlpSettings::read(Some(url).filter(|url| !url.is_empty()), variable));
+        .map(|url| Some(url).filter(|url| !url.is_empty()))
+        .map(|url| OtlpSettings::read(url, args.trace_one_in.is_some(), variable));
     let otlp = otlp.transpose().map_err(|error| bad_setting(&error))?.flatten();
     if otlp.is_none() && args.prometheus.is_none() {
         return Ok(None);
@@ -36,6 +40,12 @@ pub fn settings(args: &TelemetryArgs, folder: &Path) -> Result<Option<TelemetryS
         resource.push((key, value));
     }
     Ok(Some(TelemetrySettings { otlp, prometheus: args.prometheus.clone(), resource }))
+}
+
+/// Returns in how many requests one is traced; `None` if none is.
+pub fn traced(args: &TelemetryArgs) -> Option<NonZeroU32> {
+    // Nobody would get the spans.
+    args.trace_one_in.filter(|_| !is_disabled(|name| env::var(name).ok()))
 }
 
 /// Returns the error that a setting cannot be followed.

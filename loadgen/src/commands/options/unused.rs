@@ -5,7 +5,7 @@ use super::runtime;
 use crate::cli::{MeasuringArgs, OnWorkerLoss, RuntimeName};
 use crate::experiment::contender::Numbers;
 use crate::failure::{Exit, Failure};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, Step};
 
 /// An option that was given, the reason why it has no effect, and advice.
 type Unused = (&'static str, &'static str, &'static str);
@@ -46,6 +46,14 @@ pub fn refuse_tls(
     let is_tls = urls.iter().any(|url| is_elsewhere || is_https(url));
     let why = "applies to https:// URLs, but neither a server nor a proxy has one";
     refused(option.filter(|_| !is_tls).map(|option| (option, why, "leave out the option")))
+}
+
+/// Returns an error for `--trace-one-in` if no request of the scenario can be traced.
+pub fn refuse_traces(measuring: &MeasuringArgs, scenario: &Scenario) -> Result<(), Failure> {
+    let is_unused = measuring.telemetry.trace_one_in.is_some()
+        && !scenario.steps.iter().any(Step::can_be_traced);
+    let why = "has no effect: the scenario sends only messages, or has `traceparent` of its own";
+    refused(is_unused.then_some(("--trace-one-in", why, "leave out the option")))
 }
 
 fn refused(unused: Option<Unused>) -> Result<(), Failure> {

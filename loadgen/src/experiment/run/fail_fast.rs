@@ -177,7 +177,7 @@ mod tests {
         let steps = vec![counts.clone()];
         let interval = |phase| Interval { phase, steps: steps.clone(), ..Interval::default() };
         let intervals = vec![interval(Phase::RampUp), interval(Phase::Hold)];
-        Snapshot { number: 0, intervals }
+        Snapshot::new(0, intervals)
     }
 
     /// Returns the number of the second, from 1, in which a threshold
@@ -218,13 +218,9 @@ mod tests {
         let scenario = scenario::parse("test", "test.toml", text).unwrap();
         let failures =
             |n| Counts { errors: BTreeMap::from([(ErrorKind::Status, n)]), ..Counts::default() };
-        let second = |a, b| Snapshot {
-            number: 0,
-            intervals: vec![Interval {
-                phase: Phase::Hold,
-                steps: vec![failures(a), failures(b)],
-                ..Interval::default()
-            }],
+        let second = |a, b| {
+            let steps = vec![failures(a), failures(b)];
+            Snapshot::new(0, vec![Interval { phase: Phase::Hold, steps, ..Interval::default() }])
         };
         let mut watch = FailFast::new(&scenario);
         watch.snapshot(0, &second(1, 500));
@@ -241,7 +237,7 @@ mod tests {
         let cut = Counts { cancelled: 10, unanswered: 10, ..Counts::default() };
         let (phase, steps) = (Phase::Tail, vec![cut]);
         let tail = Interval { phase, second: 1, steps, ..Interval::default() };
-        watch.snapshot(0, &Snapshot { number: 1, intervals: vec![tail] });
+        watch.snapshot(0, &Snapshot::new(1, vec![tail]));
         assert_eq!(watch.failed, None);
         watch.round_over(0, Duration::from_secs(1));
         assert_eq!(watch.failed.unwrap().to_string(), "error_rate < 1%");

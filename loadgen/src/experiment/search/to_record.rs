@@ -84,6 +84,7 @@ fn search(quest: CapacitySearch<'_>, searched: &Searched) -> SearchRecord {
         lowest_per_s: criteria.range(*precision).lowest_per_s,
         targets: job.names(),
         rounds: job.rounds.max(u32::try_from(most).unwrap_or(u32::MAX)),
+        trace_one_in: job.trace_one_in,
         workers: job.workers.unwrap_or(0),
     }
 }

@@ -111,6 +111,7 @@ fn plan(load: &Plan, rate_per_s: f64) -> Plan {
     all.load.model = Model::Open(Open { rate: rate_per_s, arrivals: Arrivals::Poisson });
     all.load.users = probe_users(all, rate_per_s);
     all.http.sharing = Sharing::default();
+    plan.trace_one_in = None;
     plan
 }
 
@@ -178,6 +179,7 @@ mod tests {
             seed: 7,
             known: Vec::new(),
             first_user: 0,
+            trace_one_in: None,
             share: Share::WHOLE,
         }
     }

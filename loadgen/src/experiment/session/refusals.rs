@@ -57,7 +57,7 @@ mod tests {
         let examples = [(ErrorKind::Connect, example.to_owned())].into();
         let steps = vec![Counts { errors, examples, ..Counts::default() }];
         let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
-        Snapshot { number: 0, intervals: vec![interval] }
+        Snapshot::new(0, vec![interval])
     }
 
     #[test]

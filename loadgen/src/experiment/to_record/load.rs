@@ -41,6 +41,7 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         targets: job.names(),
         duet: job.method == Method::Duets,
         probe_per_s: job.probe,
+        trace_one_in: job.trace_one_in,
         rounds: measured.rounds_planned.or(measured.stages.last().copied()).unwrap_or(job.rounds),
         one_start: job.method.is_one_start(),
         slices: slicing.map(|slicing| slicing.slices),

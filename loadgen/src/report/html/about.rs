@@ -25,6 +25,7 @@ pub(super) fn load(record: &RunRecord) -> Markup {
         ("Rate", load.rate_per_s.map(|rate| format!("{} requests/s", precise(rate)))),
         ("Arrivals", load.arrivals.clone()),
         ("Probe", load.probe_per_s.map(|rate| format!("{} requests/s", precise(rate)))),
+        ("Traced", load.trace_one_in.map(|n| format!("1 of {} requests", count(n.get().into())))),
         ("Stages", (!stages.is_empty()).then(|| stages.join(", "))),
         ("Think time", load.think_time.clone()),
         ("Warm-up", Some(seconds(load.warmup_s))),

@@ -32,6 +32,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::stages::{StagesOf, legend, stages};
 use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
+use crate::report::words::traces::traces;
 use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
 
@@ -100,6 +101,7 @@ fn findings(record: &RunRecord) -> Markup {
         conclusion(record),
         noise,
         probes(record),
+        traces(record),
         differ,
         bottlenecks(record),
         occupancies(&profile::of_run(record)),

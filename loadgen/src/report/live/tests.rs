@@ -68,7 +68,7 @@ fn report(view: &mut View, worker: u32, now: Instant) {
         (0..answers).for_each(|_| counts.answered.record(Duration::from_millis(1)));
         let steps = vec![counts];
         let intervals = vec![Interval { phase: Phase::Hold, second, steps, ..Interval::default() }];
-        view.workers.reported(worker, &Snapshot { number: second, intervals }, now);
+        view.workers.reported(worker, &Snapshot::new(second, intervals), now);
     }
 }
 

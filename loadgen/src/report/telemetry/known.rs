@@ -83,7 +83,7 @@ impl Known {
     /// Learns what happened.
     pub(super) fn learn(&mut self, told: Told) {
         match told {
-            Told::Round(target, round) => self.begin(Arc::new(target), round),
+            Told::Round(target, round) => self.begin(target, round),
             Told::Counted(by_phase, by_worker) => {
                 if let Some((_, sums)) = self.targets.last_mut() {
                     by_phase.iter().for_each(|(phase, rows)| sums.add(*phase, rows));
@@ -117,6 +117,8 @@ impl Known {
                 }
             }
             Told::RoundOver | Told::Ended => self.now = None,
+            // No metric.
+            Told::Traced(_) => {}
         }
     }
 
@@ -214,22 +216,21 @@ impl Sums {
         for ((at, phase), tally) in &self.steps {
             // Results of steps that the scenario does not have, from a foreign worker, are no one's.
             let Some(step) = target.steps.get(*at) else { continue };
-            let of_step = |more: Option<(&'static str, String)>| {
-                let own = [("loadgen.step", step.name.clone()), ("loadgen.phase", name(*phase))];
-                target.attributes().chain(own).chain(more).collect::<Vec<_>>()
+            let of_this = |more: Option<(&'static str, String)>| {
+                target.attributes().chain(of_step(step, *phase)).chain(more).collect::<Vec<_>>()
             };
             let (duration, of_request) = duration_of(step, target);
             for (durations, error) in tally.durations() {
-                let attributes = of_step(None).into_iter().chain(of_request.clone()).chain(error);
+                let attributes = of_this(None).into_iter().chain(of_request.clone()).chain(error);
                 add(duration, attributes.collect(), Value::Histogram(durations));
             }
             if target.is_open {
-                add(&metrics::DELAY, of_step(None), Value::Histogram(&tally.delay));
+                add(&metrics::DELAY, of_this(None), Value::Histogram(&tally.delay));
             }
             for kind in ErrorKind::ALL {
                 let n = tally.errors.get(&kind).copied().unwrap_or(0);
                 let kind = Some(("error.type", kind.to_string()));
-                add(&metrics::FAILURES, of_step(kind), Value::Counter(n));
+                add(&metrics::FAILURES, of_this(kind), Value::Counter(n));
             }
             for (metric, n) in [
                 (&metrics::CANCELLED, tally.cancelled),
@@ -237,12 +238,12 @@ impl Sums {
                 (&metrics::RESENT, tally.resent),
                 (&metrics::BODY_SIZE, tally.bytes),
             ] {
-                add(metric, of_step(None), Value::Counter(n));
+                add(metric, of_this(None), Value::Counter(n));
             }
             for (at, counter) in step.counters.iter().enumerate() {
                 let n = tally.counters.get(at).copied().unwrap_or(0);
                 let counter = Some(("loadgen.counter.name", counter.clone()));
-                add(&metrics::COUNTER, of_step(counter), Value::Counter(n));
+                add(&metrics::COUNTER, of_this(counter), Value::Counter(n));
             }
         }
         for ((at, phase), tally) in &self.flows {
@@ -341,7 +342,7 @@ impl Loaded {
     }
 
     /// Returns the attributes of every value about this target: those in [`metrics::COMMON`].
-    fn attributes(&self) -> impl Iterator<Item = (&'static str, String)> {
+    pub(super) fn attributes(&self) -> impl Iterator<Item = (&'static str, String)> {
         let [group, scenario, target] = metrics::COMMON;
         let of_group = self.group.clone().map(|name| (group, name));
         let own = [(scenario, self.scenario.clone()), (target, self.target.clone())];
@@ -354,11 +355,23 @@ fn duration_of(
     step: &LoadedStep,
     target: &Loaded,
 ) -> (&'static Metric, Vec<(&'static str, String)>) {
-    let Some(method) = &step.method else { return (&metrics::MESSAGE_DURATION, Vec::new()) };
-    let method = ("http.request.method", method.clone());
+    match step.method {
+        None => (&metrics::MESSAGE_DURATION, Vec::new()),
+        Some(_) => (&metrics::REQUEST_DURATION, of_request(step, target)),
+    }
+}
+
+/// Returns the attributes of the requests of a step in a phase.
+pub(super) fn of_step(step: &LoadedStep, phase: Phase) -> [(&'static str, String); 2] {
+    [("loadgen.step", step.name.clone()), ("loadgen.phase", name(phase))]
+}
+
+/// Returns the attributes of the HTTP requests of a step, by the semantic conventions.
+pub(super) fn of_request(step: &LoadedStep, target: &Loaded) -> Vec<(&'static str, String)> {
+    let method = step.method.clone().map(|method| ("http.request.method", method));
     let address = target.address.clone().map(|address| ("server.address", address));
     let port = target.port.map(|port| ("server.port", port.to_string()));
-    (&metrics::REQUEST_DURATION, [method].into_iter().chain(address).chain(port).collect())
+    method.into_iter().chain(address).chain(port).collect()
 }
 
 /// Returns the name of a phase as a value of `loadgen.phase`.

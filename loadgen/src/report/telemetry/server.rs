@@ -77,10 +77,7 @@ impl Telemetry {
         let bound = bound.map_err(CannotTell::Address)?;
         let url = bound.as_ref().map(|bound| format!("http://{}/metrics", bound.shown));
         let listener = bound.map(|bound| bound.listener);
-        let exporter = settings.otlp.map(|settings| {
-            shared.exports_to(&settings.shown_url());
-            Exporter::new(settings, shared.clone())
-        });
+        let exporter = settings.otlp.map(|settings| Exporter::new(settings, shared.clone()));
         let exporter = exporter.transpose().map_err(CannotTell::Setting)?;
         let (sent, closed) = (CancellationToken::new(), CancellationToken::new());
         let (channel, receiver) = Channel::new();
@@ -165,13 +162,22 @@ async fn serve(
     (sent, closed): (CancellationToken, CancellationToken),
 ) {
     let learn = async {
+        let mut round = None;
         while let Some(told) = told.next().await {
-            match told {
-                Told::Ended => {
+            match (told, &round) {
+                (Told::Ended, _) => {
                     shared.known().learn(Told::Ended);
                     shared.all_told.cancel();
                 }
-                told => shared.known().learn(told),
+                (Told::Traced(traced), Some((target, round))) => {
+                    shared.spans().add(target, *round, traced);
+                }
+                (told, _) => {
+                    if let Told::Round(target, number) = &told {
+                        round = Some((target.clone(), *number));
+                    }
+                    shared.known().learn(told);
+                }
             }
         }
     };

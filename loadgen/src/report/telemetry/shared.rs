@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime};
 use tokio_util::sync::CancellationToken;
 
 use super::known::Known;
+use super::spans::Spans;
 use crate::record::TelemetryRecord;
 use crate::report::progress::Teller;
 
@@ -20,6 +21,8 @@ pub(super) struct Shared {
     known: Mutex<Known>,
     /// What became of the messages to a collector; `None` without a collector.
     exports: Mutex<Option<Exports>>,
+    /// Traced requests, which wait to be sent. The command's thread never uses them.
+    spans: Mutex<Spans>,
     scrapes: Mutex<Scrapes>,
     /// Cancelled when the measurement has ended and all of it is known.
     pub(super) all_told: CancellationToken,
@@ -53,6 +56,7 @@ impl Shared {
             start: SystemTime::now(),
             known: Mutex::default(),
             exports: Mutex::default(),
+            spans: Mutex::default(),
             scrapes: Mutex::default(),
             all_told: CancellationToken::new(),
             note,
@@ -73,7 +77,8 @@ impl Shared {
     /// still get what it lacks.
     pub(super) fn exports(&self) -> Option<TelemetryRecord> {
         let exports = lock(&self.exports);
-        exports.as_ref().filter(|_| self.all_told.is_cancelled()).map(|it| it.record.clone())
+        let exports = exports.as_ref().filter(|_| self.all_told.is_cancelled());
+        exports.map(|it| TelemetryRecord { spans: self.spans().record(), ..it.record.clone() })
     }
 
     /// Notes that a message has arrived. Holds the number of values that the collector rejected, with its reason, and
@@ -115,6 +120,19 @@ impl Shared {
         if let Some(Exports { record, .. }) = &mut *lock(&self.exports) {
             record.messages += 1;
             record.last_error.get_or_insert_with(|| "it did not answer in time".to_owned());
+        }
+    }
+
+    pub(super) fn spans(&self) -> MutexGuard<'_, Spans> {
+        lock(&self.spans)
+    }
+
+    /// Notes that spans have not arrived, and tells the user if it is the first time.
+    pub(super) fn failed_spans(&self, why: &str) {
+        let first = self.spans().failed(why);
+        if let Some(url) = first {
+            let rest = "the measurement goes on, and later spans are sent";
+            (self.note)(&format!("telemetry: cannot send spans to {url}: {why}; {rest}"));
         }
     }
 

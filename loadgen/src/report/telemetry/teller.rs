@@ -7,13 +7,16 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
 
-use super::told::{CountedRows, Loaded, Told};
+use super::told::{CountedRows, Loaded, Told, Traced};
 use crate::measure::{Counts, Phase, PresentUsage, Snapshot};
 use crate::report::view::PlannedLoad;
 
 /// Number of messages that wait for the thread of telemetry, from which on counts are added up here and values of the
 /// moment are left out.
 const ROOM: usize = 64;
+
+/// Most traced requests that wait to be told.
+const MOST_TRACED: usize = 10_000;
 
 /// Time between two messages about counts.
 const EVERY: Duration = Duration::from_secs(1);
@@ -32,6 +35,7 @@ struct Pending {
     counted: BTreeMap<Phase, CountedRows>,
     /// Requests that ended, by the number of the worker.
     ended: BTreeMap<u32, u64>,
+    traced: Traced,
 }
 
 /// Way to the thread of telemetry.
@@ -74,9 +78,12 @@ impl Channel {
 
     /// Tells all that was counted.
     pub(super) fn tell_counts(&self) {
-        let Pending { counted, ended } = std::mem::take(&mut *self.pending());
+        let Pending { counted, ended, traced } = std::mem::take(&mut *self.pending());
         if !counted.is_empty() {
             self.tell(Told::Counted(counted, ended));
+        }
+        if !traced.requests.is_empty() || traced.untraced > 0 {
+            self.tell(Told::Traced(traced));
         }
     }
 }
@@ -97,7 +104,7 @@ impl TelemetryTeller {
     /// Tells that a round of this number begins, after all that was counted before.
     pub fn round(&mut self, target: Loaded, number: u32) {
         self.channel.tell_counts();
-        self.channel.tell(Told::Round(target, number));
+        self.channel.tell(Told::Round(Arc::new(target), number));
     }
 
     /// Tells that the load of the round starts.
@@ -108,7 +115,7 @@ impl TelemetryTeller {
     /// Counts the results of a worker.
     pub fn count(&mut self, worker: u32, snapshot: &Snapshot) {
         let mut pending = self.channel.pending();
-        let Pending { counted, ended } = &mut *pending;
+        let Pending { counted, ended, traced } = &mut *pending;
         let ended = ended.entry(worker).or_default();
         for interval in &snapshot.intervals {
             let requests = interval.steps.iter().map(Counts::requests);
@@ -117,6 +124,11 @@ impl TelemetryTeller {
             merge(&mut rows.steps, &interval.steps);
             merge(&mut rows.flows, &interval.flows);
         }
+        let room = MOST_TRACED.saturating_sub(traced.requests.len()).min(snapshot.traced.len());
+        let (kept, others) = snapshot.traced.split_at(room);
+        traced.requests.extend(kept.iter().map(|request| (worker, request.clone())));
+        traced.lost = traced.lost.saturating_add(others.len() as u64);
+        traced.untraced = traced.untraced.saturating_add(snapshot.untraced);
     }
 
     /// Tells the load that is planned for now, and once a second what was counted.

@@ -1,19 +1,22 @@
 //! Messages about a command in progress, for telemetry.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use crate::measure::{Counts, Phase, PresentUsage};
+use crate::measure::{Counts, Phase, PresentUsage, TracedRequest};
 use crate::report::view::PlannedLoad;
 
 /// Something that happened.
 #[derive(Debug)]
 pub(super) enum Told {
     /// A round begins, in which this target will be loaded. Holds the number of the round, counted from 1.
-    Round(Loaded, u32),
+    Round(Arc<Loaded>, u32),
     /// The load of the round starts.
     LoadStarted,
     /// More was counted in the round. Holds also how many requests ended, by the number of the worker that sent them.
     Counted(BTreeMap<Phase, CountedRows>, BTreeMap<u32, u64>),
+    /// More requests of the round were traced.
+    Traced(Traced),
     /// The load that is planned for now.
     Load(PlannedLoad),
     /// The workers that send the load, with the name of the host of each that is on another.
@@ -35,6 +38,17 @@ pub(super) struct CountedRows {
     pub steps: Vec<Counts>,
     /// Counts of iterations, by flow.
     pub flows: Vec<Counts>,
+}
+
+/// Requests that were traced.
+#[derive(Debug, Default)]
+pub(super) struct Traced {
+    /// Each with the number of the worker that sent it.
+    pub requests: Vec<(u32, TracedRequest)>,
+    /// Number of further ones, which were too many to be kept.
+    pub lost: u64,
+    /// Number of those that were chosen to be traced, but were not, because too many were.
+    pub untraced: u64,
 }
 
 /// A target, and what is sent to it.

@@ -281,7 +281,7 @@ mod tests {
         let mut report = |phase, kind, n| {
             let steps = vec![Counts { errors: [(kind, n)].into(), ..Counts::default() }];
             let intervals = vec![Interval { phase, steps, ..Interval::default() }];
-            round.reported(&Snapshot { number: 0, intervals });
+            round.reported(&Snapshot::new(0, intervals));
         };
         report(Phase::Warmup, ErrorKind::Connect, 7);
         report(Phase::RampUp, ErrorKind::Timeout, 1_000);

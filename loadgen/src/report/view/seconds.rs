@@ -142,7 +142,7 @@ mod tests {
             (0..*answers).for_each(|_| counts.answered.record(latency));
             let (phase, steps) = (Phase::Hold, vec![counts]);
             let interval = Interval { phase, second: *second, steps, ..Interval::default() };
-            results.add(&Snapshot { number: *second, intervals: vec![interval] });
+            results.add(&Snapshot::new(*second, vec![interval]));
             shown.extend(seconds.new_in(&results, None));
         }
         shown.extend(seconds.new_in(&results, now));
@@ -166,7 +166,7 @@ mod tests {
             let (steps, flows) = (vec![of(3 * n)], vec![of(n), of(2 * n)]);
             let phase = Phase::Hold;
             let interval = Interval { phase, second, steps, flows, ..Interval::default() };
-            results.add(&Snapshot { number: second, intervals: vec![interval] });
+            results.add(&Snapshot::new(second, vec![interval]));
             let all: Vec<u64> =
                 seconds.new_in(&results, None).iter().map(|second| second.answered).collect();
             let newest: Vec<u64> = seconds.steps().iter().map(|row| row.answered).collect();
@@ -188,7 +188,7 @@ mod tests {
             };
             let steps = (1..).zip(answers).map(step).collect();
             let interval = Interval { phase: Phase::Hold, second, steps, ..Interval::default() };
-            results.add(&Snapshot { number: second, intervals: vec![interval] });
+            results.add(&Snapshot::new(second, vec![interval]));
             seconds.new_in(&results, None);
             let figures = |of: Second| (of.answered, of.p50_us);
             seconds.steps().into_iter().map(figures).collect::<Vec<_>>()

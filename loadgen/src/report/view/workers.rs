@@ -130,7 +130,7 @@ mod tests {
             let steps = vec![counts];
             Interval { phase: Phase::Hold, second: *second, steps, ..Interval::default() }
         };
-        Snapshot { number: 0, intervals: seconds.iter().map(interval).collect() }
+        Snapshot::new(0, seconds.iter().map(interval).collect())
     }
 
     #[test]

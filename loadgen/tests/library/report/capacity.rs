@@ -34,6 +34,7 @@ pub fn record(runtime: &str, targets: Vec<CapacityTarget>) -> CapacityRecord {
             targets: targets.iter().map(|target| target.name.clone()).collect(),
             rounds: u32::try_from(targets[0].rounds.len()).unwrap(),
             workers: 0,
+            trace_one_in: None,
         },
         sent: Some(SentRecord::default()),
         comparison: compare_capacities(&targets),

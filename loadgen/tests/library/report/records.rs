@@ -43,6 +43,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
             targets: targets.iter().map(|target| target.name.clone()).collect(),
             duet: false,
             probe_per_s: None,
+            trace_one_in: None,
             slices: None,
             slice_warmup_s: None,
             rounds: u32::try_from(targets[0].rounds.len()).unwrap(),

@@ -22,5 +22,6 @@ mod server;
 mod sockets;
 mod streams;
 mod tls;
+mod tracing;
 mod uploads;
 mod websocket;

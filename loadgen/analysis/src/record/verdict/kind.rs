@@ -617,14 +617,15 @@ pub enum VerdictKind {
     /// - **Evidence:** `stopped_early` of the document has the target, the round and the threshold.
     /// - **Remedy:** To measure all rounds in spite of a failed threshold, run without `--fail-fast`.
     StoppedEarly,
-    /// A collector did not get all metrics of the run.
+    /// A collector did not get all metrics or spans of the run.
     ///
-    /// Some messages with metrics did not arrive at the collector of `--otlp`, or the collector rejected some
-    /// values. The results of the run are not affected; charts elsewhere may have gaps, or lack the end. The
-    /// message says which.
+    /// Some messages with metrics or spans did not arrive at the collector of `--otlp`, or the collector rejected
+    /// some values; or more requests should have been traced than a process traces in a second. The results of
+    /// the run are not affected; charts elsewhere may have gaps, or lack the end. The message says which.
     ///
     /// - **Evidence:** In `telemetry` of `environment`, fewer messages were delivered than sent, values were
-    ///   rejected, or `is_complete` is false.
+    ///   rejected, or `is_complete` is false; in its `spans`, fewer were delivered than traced, or some requests
+    ///   stayed untraced.
     /// - **Remedy:** See the log of the collector, and [Show a run in Grafana](../how-to/show-in-grafana.md).
     TelemetryIncomplete,
     /// The run was interrupted.

@@ -59,7 +59,7 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
         Interval { phase, second, steps, flows, ..Interval::default() }
     });
     (small(), prop::collection::vec(interval, 0..3))
-        .prop_map(|(number, intervals)| Snapshot { number, intervals })
+        .prop_map(|(number, intervals)| Snapshot::new(number, intervals))
 }
 
 fn news() -> impl Strategy<Value = News> {
@@ -91,7 +91,7 @@ fn reports_of_a_worker_without_a_share_are_refused() {
     let mut state = RoundState::new(1, 3, &absent, Vec::new(), schedule, OnLoss::Continue);
     let steps = vec![Counts { cancelled: 1, ..Counts::default() }];
     let intervals = vec![Interval { phase: Phase::Hold, steps, ..Interval::default() }];
-    let news = News::Snapshot(Snapshot { number: 0, intervals }, StrainSample::default());
+    let news = News::Snapshot(Snapshot::new(0, intervals), StrainSample::default());
     let actions = state.take(ms(200), Input::Report(Report { epoch: 1, worker: 2, news }));
     assert_eq!(actions, []);
     let results = state.into_results(|seconds| Duration::from_secs(seconds.into()));
@@ -127,7 +127,7 @@ fn whole_round() -> Vec<Report> {
     let snapshot = |number| {
         let steps = vec![counts.clone(); 2];
         let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
-        News::Snapshot(Snapshot { number, intervals: vec![interval] }, StrainSample::default())
+        News::Snapshot(Snapshot::new(number, vec![interval]), StrainSample::default())
     };
     let (held, digest) = (Duration::from_secs(1), "0123456789abcdef".to_owned());
     let ran_out = vec!["users.csv".to_owned()];
@@ -224,11 +224,11 @@ proptest! {
 #[test]
 fn impossible_reports_are_refused_with_a_reason() {
     let interval = Interval { phase: Phase::Hold, second: u32::MAX, ..Interval::default() };
-    let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+    let snapshot = Snapshot::new(0, vec![interval]);
     let staged = Interval { phase: Phase::Hold, stage: 1, ..Interval::default() };
     let news = [
         News::Snapshot(snapshot, StrainSample::default()),
-        News::Snapshot(Snapshot { number: 0, intervals: vec![staged] }, StrainSample::default()),
+        News::Snapshot(Snapshot::new(0, vec![staged]), StrainSample::default()),
         News::Finished(
             Finished { snapshots: 0, held: Duration::MAX, ..Finished::default() },
             String::new(),
@@ -252,7 +252,7 @@ fn a_report_that_would_fill_the_memory_is_refused() {
     let report = |steps: usize| {
         let steps = vec![counts.clone(); steps];
         let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
-        let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+        let snapshot = Snapshot::new(0, vec![interval]);
         Report { epoch: 1, worker: 0, news: News::Snapshot(snapshot, StrainSample::default()) }
     };
     assert_eq!(take(&[report(1_000)]).workers[0].snapshots, 1);
@@ -267,7 +267,7 @@ fn steps_without_a_histogram_do_not_count_against_the_memory_limit() {
     let errors = BTreeMap::from([(ErrorKind::Reset, 7)]);
     let steps = vec![Counts { errors, ..Counts::default() }; 5_000];
     let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
-    let snapshot = Snapshot { number: 0, intervals: vec![interval] };
+    let snapshot = Snapshot::new(0, vec![interval]);
     let news = News::Snapshot(snapshot, StrainSample::default());
     assert_eq!(take(&[Report { epoch: 1, worker: 0, news }]).workers[0].snapshots, 1);
 }

@@ -276,7 +276,7 @@ fn snapshot(number: u32, content: u32) -> News {
     let counts = Counts { cancelled: u64::from(content), ..Counts::default() };
     let (phase, steps) = (Phase::Hold, vec![counts]);
     let interval = Interval { phase, second: number, steps, ..Interval::default() };
-    News::Snapshot(Snapshot { number, intervals: vec![interval] }, StrainSample::default())
+    News::Snapshot(Snapshot::new(number, vec![interval]), StrainSample::default())
 }
 
 fn finished(snapshots: u32) -> News {

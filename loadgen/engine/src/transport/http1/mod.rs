@@ -276,10 +276,10 @@ impl Link {
         self.prepared = Some(request.method.clone());
     }
 
-    /// Adds cookies to the next request.
-    pub fn add_cookies(&mut self, cookies: &str) {
+    /// Adds a field, with a name in lower case, to the next request.
+    pub fn add_field(&mut self, name: &str, value: &str) {
         let message = self.shared.messages.get(self.index as usize);
-        self.buffers.add_cookies(message, cookies);
+        self.buffers.add_field(message, name, value);
     }
 
     /// Returns path and query of the request that was rendered last.
@@ -288,7 +288,7 @@ impl Link {
         self.shared.via.path(target)
     }
 
-    /// Returns the fields of the request that was rendered last, without added cookies; and its body, if wanted.
+    /// Returns the fields of the request that was rendered last, without added ones; and its body, if wanted.
     pub fn rendered(&self, with_body: bool) -> (Fields, RequestBody) {
         let parts = |message| self.buffers.parts(message, &self.shared.via, with_body);
         self.message().map(parts).unwrap_or_default()

@@ -3,6 +3,8 @@
 
 use std::fmt::Write;
 
+#[cfg(any(test, fuzzing))]
+use http::header::COOKIE;
 use http::header::PROXY_AUTHORIZATION;
 use url::Url;
 
@@ -242,9 +244,9 @@ impl Buffers {
         self.replaces = Replaces::All;
     }
 
-    /// Adds cookies to the next request, as its last header.
-    pub(super) fn add_cookies(&mut self, message: Option<&Message>, cookies: &str) {
-        let line = ["cookie: ", cookies, "\r\n"];
+    /// Adds a field to the next request, as its last header.
+    pub(super) fn add_field(&mut self, message: Option<&Message>, name: &str, value: &str) {
+        let line = [name, ": ", value, "\r\n"];
         if let (Some(message), Replaces::Nothing) = (message, self.replaces) {
             let mut to = std::mem::take(&mut self.instead);
             let rendered = message.rendered(self);
@@ -306,7 +308,7 @@ pub(in crate::transport) fn written(request: &Request, cookies: &str) -> Vec<u8>
     let mut buffers = Buffers::default();
     buffers.replace(request, &Via::default());
     if !cookies.is_empty() {
-        buffers.add_cookies(None, cookies);
+        buffers.add_field(None, COOKIE.as_str(), cookies);
     }
     let unsent = buffers.unsent(None);
     // What is in memory can be read.

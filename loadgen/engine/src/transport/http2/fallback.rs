@@ -97,19 +97,15 @@ impl Fallback {
 
 /// Writes the head of a request as HTTP/1.1 does.
 fn write(head: Head<'_>, to: &mut Vec<u8>) {
-    let Head { fields, cookies, .. } = head;
+    let Head { fields, added, .. } = head;
     let [method, path, host] =
         [":method", ":path", ":authority"].map(|name| fields.first(name).unwrap_or_default());
     let line =
         [method, b" ", path, b" HTTP/1.1\r\n", HOST.as_str().as_bytes(), b": ", host, b"\r\n"];
     line.into_iter().for_each(|part| to.extend_from_slice(part));
-    for (name, value) in fields.iter().filter(|(name, _)| !name.starts_with(b":")) {
+    let own = fields.iter().filter(|(name, _)| !name.starts_with(b":"));
+    for (name, value) in own.chain(added.iter()) {
         [name, b": ", value, b"\r\n"].into_iter().for_each(|part| to.extend_from_slice(part));
-    }
-    if !cookies.is_empty() {
-        [b"cookie: ", cookies.as_bytes(), b"\r\n"]
-            .into_iter()
-            .for_each(|part| to.extend_from_slice(part));
     }
     to.extend_from_slice(b"\r\n");
 }

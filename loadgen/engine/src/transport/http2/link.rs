@@ -149,9 +149,9 @@ impl Link {
         self.request.prepare(request);
     }
 
-    /// Adds cookies to the next request.
-    pub fn add_cookies(&mut self, cookies: &str) {
-        self.request.add_cookies(cookies);
+    /// Adds a field, with a name in lower case, to the next request.
+    pub fn add_field(&mut self, name: &str, value: &str) {
+        self.request.add_field(name, value);
     }
 
     /// Returns path and query of the request that was rendered last.
@@ -159,7 +159,7 @@ impl Link {
         self.message().map_or("/", |message| self.request.target(message))
     }
 
-    /// Returns fields and body of the request that was rendered last, without added cookies.
+    /// Returns fields and body of the request that was rendered last, without added ones.
     pub fn rendered(&self) -> (Fields, RequestBody) {
         self.message().map(|message| self.request.parts(message)).unwrap_or_default()
     }

@@ -52,8 +52,8 @@ pub(super) struct Rendered {
     /// The fields, if they are not the same in each request.
     pub(super) fields: Fields,
     pub(super) body: RequestBody,
-    /// Cookies of the request, as one field; empty for none.
-    cookies: String,
+    /// Fields that were added to those of the step.
+    added: Fields,
     /// Method of the request, if no step has it. All of its fields are in `fields` then.
     prepared: Option<Method>,
     /// Buffer for generated text.
@@ -171,7 +171,7 @@ impl Message {
 
     /// Renders the next request.
     pub(super) fn render(&self, data: &mut Data, rendered: &mut Rendered) -> Result<(), Failure> {
-        rendered.cookies.clear();
+        rendered.added.clear();
         rendered.prepared = None;
         if self.constant.is_none() {
             self.render_fields(data, rendered)?;
@@ -208,7 +208,7 @@ impl Message {
             Text::Generated(_) => 2,
         };
         let step = self.constant.is_some().then_some(index);
-        Head { fields: self.fields(rendered), constant, step, cookies: &rendered.cookies }
+        Head { fields: self.fields(rendered), constant, step, added: &rendered.added }
     }
 }
 
@@ -218,7 +218,7 @@ impl Rendered {
     pub(super) fn head<'a>(&'a self, message: Option<&'a Message>, index: usize) -> Head<'a> {
         match message {
             Some(message) if self.prepared.is_none() => message.head(self, index),
-            _ => Head { fields: &self.fields, constant: 0, step: None, cookies: &self.cookies },
+            _ => Head { fields: &self.fields, constant: 0, step: None, added: &self.added },
         }
     }
 
@@ -239,13 +239,13 @@ impl Rendered {
             self.fields.push(CONTENT_LENGTH.as_str().as_bytes(), length.as_bytes());
         }
         self.body = body.clone();
-        self.cookies.clear();
+        self.added.clear();
         self.prepared = Some(method.clone());
     }
 
-    /// Adds cookies to the next request.
-    pub(super) fn add_cookies(&mut self, cookies: &str) {
-        self.cookies.push_str(cookies);
+    /// Adds a field to the next request.
+    pub(super) fn add_field(&mut self, name: &str, value: &str) {
+        self.added.push(name.as_bytes(), value.as_bytes());
     }
 
     /// Method of the next request, if no step has it.

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Context;
 
+use http::header::COOKIE;
 use url::{Position, Url};
 
 use self::jar::Jar;
@@ -18,7 +19,7 @@ use super::redirect::{Request, becomes_get, have_one_origin, is_redirect};
 use super::route::{Came, Route, Server};
 use super::step_request::place;
 use crate::plan::{Number, Plan};
-use loadgen_measure::{Connections, ErrorKind};
+use loadgen_measure::{Connections, ErrorKind, TraceContext};
 use loadgen_scenario::{Action, Http, Scenario, Sharing, Step, TransportKind};
 
 /// Most other servers to which the redirects of a round may lead.
@@ -172,16 +173,20 @@ impl Journey {
         let shared = &self.shared;
         if let Some(jar) = self.jar.as_mut().filter(|_| shared.adds_cookies[index]) {
             let target = home.target();
-            home.add_cookies(jar.for_target(target, || shared.url(target)));
+            let cookies = jar.for_target(target, || shared.url(target));
+            if !cookies.is_empty() {
+                home.add_field(COOKIE.as_str(), cookies);
+            }
         }
     }
 
     /// Keeps the cookies of the response to `step`, which has come from the server under load. Returns the next
-    /// request, if the response is a redirect that the step follows.
+    /// request, if the response is a redirect that the step follows; it belongs to the same `trace`.
     pub(super) fn arrived(
         &mut self,
         home: &Route,
         step: &Step,
+        trace: Option<TraceContext>,
     ) -> Result<Option<Request>, Failure> {
         let (status, headers) = home.head();
         keep(&mut self.jar, headers, || self.at.url(&self.shared, home.target()));
@@ -190,8 +195,11 @@ impl Journey {
         }
         let Some(location) = headers.first("location") else { return Ok(None) };
         let url = self.at.url(&self.shared, home.target());
-        let next = Request::of(step, url, home.rendered(!becomes_get(&step.method, status)))
-            .redirected(status, location)?;
+        let mut request = Request::of(step, url, home.rendered(!becomes_get(&step.method, status)));
+        if let Some(context) = trace {
+            request.fields.push(Step::TRACEPARENT.as_bytes(), context.to_string().as_bytes());
+        }
+        let next = request.redirected(status, location)?;
         self.resent = home.was_sent_again();
         self.note(status, &next);
         Ok(Some(next))
@@ -245,7 +253,10 @@ impl Journey {
         if let Some(jar) = &self.jar
             && request.fields.first("cookie").is_none()
         {
-            route.add_cookies(&jar.for_url(&request.url));
+            let cookies = jar.for_url(&request.url);
+            if !cookies.is_empty() {
+                route.add_field(COOKIE.as_str(), &cookies);
+            }
         }
         let sent = route.send(step).await;
         self.resent |= route.was_sent_again();

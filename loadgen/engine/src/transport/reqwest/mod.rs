@@ -148,6 +148,11 @@ impl Link {
         self.request.render(&self.shared.base_url, &self.shared.steps[index], data)
     }
 
+    /// Adds a field to the request that was rendered last.
+    pub fn add_field(&mut self, name: &str, value: &str) {
+        self.request.headers.push((name.to_owned(), value.to_owned()));
+    }
+
     fn new_client(&self) -> Result<Client, reqwest::Error> {
         self.shared.clients.client(self.user.global, self.opened.clone(), self.hops.clone())
     }

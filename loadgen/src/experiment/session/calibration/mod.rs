@@ -177,7 +177,16 @@ fn plan(scenario: &Scenario, seed: u64, base_url: String) -> Plan {
         step.headers.push((WHICH.to_owned(), Template::literal(index.to_string())));
     }
     let (known, share) = (Vec::new(), Share::WHOLE);
-    Plan { scenario, base_url, warmup: WARMUP, known, seed, first_user: 0, share }
+    Plan {
+        scenario,
+        base_url,
+        warmup: WARMUP,
+        known,
+        seed,
+        first_user: 0,
+        trace_one_in: None,
+        share,
+    }
 }
 
 fn users(scenario: &Scenario) -> u32 {

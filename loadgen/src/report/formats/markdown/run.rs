@@ -22,6 +22,7 @@ use crate::report::words::rows::rows as rows_used;
 use crate::report::words::stages::{self, StagesOf};
 use crate::report::words::streams;
 use crate::report::words::thresholds::held;
+use crate::report::words::traces::traces;
 use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
 
@@ -46,6 +47,7 @@ pub(crate) fn run(record: &RunRecord) -> String {
                 .chain(commits::noise(&servers(record)))
                 .chain(commits::commits(&servers(record)))
                 .chain(probes(record))
+                .chain(traces(record))
                 .chain(profile::differences(record))
                 .chain(occupancies(&profile::of_run(record)))
                 .chain(profile::failures(&profile::of_run(record)))

@@ -29,6 +29,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::stages::{self, StagesOf};
 use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
+use crate::report::words::traces::traces;
 use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
 use crate::report::words::workers::workers;
@@ -83,6 +84,7 @@ impl Parts {
                 paragraphs(&conclusion(record)),
                 paragraphs(&commits::noise(&servers(record))),
                 paragraphs(&probes(record)),
+                paragraphs(&traces(record)),
                 paragraphs(&profile::differences(record)),
                 paragraphs(&occupancies(&profile::of_run(record))),
             ],

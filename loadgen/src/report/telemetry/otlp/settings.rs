@@ -1,4 +1,4 @@
-//! Reads where and how metrics are exported, by the environment variables that OpenTelemetry defines
+//! Reads where and how metrics and spans are exported, by the environment variables that OpenTelemetry defines
 //! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
 
 use std::path::PathBuf;
@@ -11,9 +11,6 @@ use url::Url;
 /// Where the collector is, unless somebody says otherwise.
 const ENDPOINT: &str = "http://localhost:4318";
 
-/// Path of metrics below the collector's URL.
-const PATH: &str = "v1/metrics";
-
 /// Protocol in which loadgen exports.
 const PROTOCOL: &str = "http/protobuf";
 
@@ -25,23 +22,56 @@ pub(in crate::report::telemetry) enum Temporality {
     Delta,
 }
 
-/// Where and how metrics are exported.
+/// What is exported: OpenTelemetry has an address and settings for each signal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Signal {
+    Metrics,
+    Traces,
+}
+
+impl Signal {
+    /// The signal as a part of the name of an environment variable.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Metrics => "METRICS",
+            Self::Traces => "TRACES",
+        }
+    }
+
+    /// Path below the collector's URL.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Metrics => "v1/metrics",
+            Self::Traces => "v1/traces",
+        }
+    }
+}
+
+/// Where and how metrics and, if any request is traced, spans are exported.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OtlpSettings {
+    pub(super) metrics: Destination,
+    /// `None` if no request is traced.
+    pub(super) traces: Option<Destination>,
+    /// Time between two messages with metrics.
+    pub(in crate::report::telemetry) interval: Duration,
+    pub(super) temporality: Temporality,
+}
+
+/// Where and how the messages of one signal are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Destination {
     /// URL that takes the messages.
     pub url: Url,
     /// Headers of each message, which may have a secret.
-    pub(super) headers: HeaderMap,
+    pub headers: HeaderMap,
     /// Longest time for a message and its answer.
-    pub(super) timeout: Duration,
-    /// Time between two messages.
-    pub(in crate::report::telemetry) interval: Duration,
-    pub(super) is_compressed: bool,
-    pub(super) temporality: Temporality,
+    pub timeout: Duration,
+    pub is_compressed: bool,
     /// Files in PEM form: certificates of authorities to trust, own certificate, and its private key.
-    pub(super) authorities: Option<PemFile>,
-    pub(super) certificate: Option<PemFile>,
-    pub(super) key: Option<PemFile>,
+    pub authorities: Option<PemFile>,
+    pub certificate: Option<PemFile>,
+    pub key: Option<PemFile>,
 }
 
 /// A file in PEM form.
@@ -76,61 +106,23 @@ pub struct BadSetting {
 
 impl OtlpSettings {
     /// Reads the settings. `url` is that of `--otlp`, if it has one, and `variable` returns the value of an environment
-    /// variable; an empty value is none, as OpenTelemetry demands. Returns `None` if `OTEL_SDK_DISABLED`
-    /// switches off all exports.
+    /// variable; an empty value is none, as OpenTelemetry demands. `are_traced` tells whether there will be spans.
+    /// Returns `None` if `OTEL_SDK_DISABLED` switches off all exports.
     ///
     /// # Errors
     /// If a setting cannot be followed.
     pub fn read(
         url: Option<&str>,
+        are_traced: bool,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Option<Self>, BadSetting> {
         let variable = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
-        if variable("OTEL_SDK_DISABLED")
-            .is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
-        {
+        if is_disabled(variable) {
             return Ok(None);
         }
-        // The variable for metrics has precedence over that for all signals.
-        let either = |name: &str| {
-            let names = [
-                format!("OTEL_EXPORTER_OTLP_METRICS_{name}"),
-                format!("OTEL_EXPORTER_OTLP_{name}"),
-            ];
-            names.into_iter().find_map(|name| variable(&name).map(|value| (name, value)))
-        };
-        if let Some((name, protocol)) = either("PROTOCOL").filter(|(_, it)| it.trim() != PROTOCOL) {
-            let help = format!(
-                "set OTEL_EXPORTER_OTLP_METRICS_PROTOCOL={PROTOCOL}, and name a URL that takes it: \
-                --otlp={ENDPOINT}"
-            );
-            let message = format!("{name} is \"{protocol}\", but loadgen exports only {PROTOCOL}");
-            return Err(BadSetting { message, help });
-        }
-        let url = match (url, variable("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT")) {
-            (Some(url), _) if is_whole(url) => parsed("--otlp", url)?,
-            (Some(url), _) => below("--otlp", url)?,
-            (None, Some(url)) => parsed("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", &url)?,
-            (None, None) => match variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
-                Some(url) => below("OTEL_EXPORTER_OTLP_ENDPOINT", &url)?,
-                None => below("--otlp", ENDPOINT)?,
-            },
-        };
-        let headers = match either("HEADERS") {
-            Some((name, text)) => headers(&name, &text)?,
-            None => HeaderMap::new(),
-        };
-        let timeout = match either("TIMEOUT") {
-            Some((name, text)) => milliseconds(&name, &text)?,
-            None => Duration::from_secs(10),
-        };
         let interval = match variable("OTEL_METRIC_EXPORT_INTERVAL") {
             Some(text) => milliseconds("OTEL_METRIC_EXPORT_INTERVAL", &text)?,
             None => Duration::from_secs(1),
-        };
-        let is_compressed = match either("COMPRESSION") {
-            Some((name, text)) => one_of(&name, &text, &[("gzip", true), ("none", false)])?,
-            None => false,
         };
         let preference = "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE";
         let words = [
@@ -143,23 +135,75 @@ impl OtlpSettings {
             Some(text) => one_of(preference, &text, &words)?,
             None => Temporality::default(),
         };
+        let metrics = Destination::read(Signal::Metrics, url, variable)?;
+        let traces = are_traced.then(|| Destination::read(Signal::Traces, url, variable));
+        Ok(Some(Self { metrics, traces: traces.transpose()?, interval, temporality }))
+    }
+}
+
+/// Whether `OTEL_SDK_DISABLED` switches off all exports.
+pub fn is_disabled(variable: impl Fn(&str) -> Option<String>) -> bool {
+    variable("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
+}
+
+impl Destination {
+    /// Reads the settings for a signal.
+    fn read(
+        signal: Signal,
+        url: Option<&str>,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, BadSetting> {
+        let own = |name: &str| format!("OTEL_EXPORTER_OTLP_{}_{name}", signal.name());
+        // The variable for the signal has precedence over that for all signals.
+        let either = |name: &str| {
+            let names = [own(name), format!("OTEL_EXPORTER_OTLP_{name}")];
+            names.into_iter().find_map(|name| variable(&name).map(|value| (name, value)))
+        };
+        if let Some((name, protocol)) = either("PROTOCOL").filter(|(_, it)| it.trim() != PROTOCOL) {
+            let help = format!(
+                "set {}={PROTOCOL}, and name a URL that takes it: --otlp={ENDPOINT}",
+                own("PROTOCOL")
+            );
+            let message = format!("{name} is \"{protocol}\", but loadgen exports only {PROTOCOL}");
+            return Err(BadSetting { message, help });
+        }
+        let endpoint = own("ENDPOINT");
+        let url = match (url, variable(&endpoint)) {
+            // The URL of the command line is first that of metrics.
+            (_, Some(url)) if signal == Signal::Traces => parsed(&endpoint, &url)?,
+            (Some(url), _) => below("--otlp", beginning(url), signal)?,
+            (None, Some(url)) => parsed(&endpoint, &url)?,
+            (None, None) => match variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
+                Some(url) => below("OTEL_EXPORTER_OTLP_ENDPOINT", &url, signal)?,
+                None => below("--otlp", ENDPOINT, signal)?,
+            },
+        };
+        let headers = match either("HEADERS") {
+            Some((name, text)) => headers(&name, &text)?,
+            None => HeaderMap::new(),
+        };
+        let timeout = match either("TIMEOUT") {
+            Some((name, text)) => milliseconds(&name, &text)?,
+            None => Duration::from_secs(10),
+        };
+        let is_compressed = match either("COMPRESSION") {
+            Some((name, text)) => one_of(&name, &text, &[("gzip", true), ("none", false)])?,
+            None => false,
+        };
         let path =
             |name| either(name).map(|(setting, path)| PemFile { setting, path: path.into() });
-        Ok(Some(Self {
+        Ok(Self {
             url,
             headers,
             timeout,
-            interval,
             is_compressed,
-            temporality,
             authorities: path("CERTIFICATE"),
             certificate: path("CLIENT_CERTIFICATE"),
             key: path("CLIENT_KEY"),
-        }))
+        })
     }
 
     /// Returns the URL without a password.
-    #[must_use]
     pub fn shown_url(&self) -> String {
         let mut shown = self.url.clone();
         // Refused only by URLs that cannot have one.
@@ -171,17 +215,18 @@ impl OtlpSettings {
     }
 }
 
-/// Returns the URL of metrics below that of a collector.
-fn below(name: &str, text: &str) -> Result<Url, BadSetting> {
+/// Returns the URL of a signal below that of a collector.
+fn below(name: &str, text: &str, signal: Signal) -> Result<Url, BadSetting> {
     let mut url = parsed(name, text)?;
-    let path = format!("{}/{PATH}", url.path().trim_end_matches('/'));
+    let path = format!("{}/{}", url.path().trim_end_matches('/'), signal.path());
     url.set_path(&path);
     Ok(url)
 }
 
-/// Whether a URL of the command line has the path of metrics already.
-fn is_whole(text: &str) -> bool {
-    text.trim_end_matches('/').ends_with(&format!("/{PATH}"))
+/// Returns the URL of a collector, if that of the command line has the path of metrics already.
+fn beginning(text: &str) -> &str {
+    let whole = format!("/{}", Signal::Metrics.path());
+    text.trim_end_matches('/').strip_suffix(&whole).unwrap_or(text)
 }
 
 /// Reads the attributes that the user gives to all metrics.
@@ -274,11 +319,11 @@ mod tests {
 
     fn read(url: Option<&str>, set: &[(&str, &str)]) -> Result<Option<OtlpSettings>, BadSetting> {
         let value = |name: &str| set.iter().find(|(set, _)| *set == name);
-        OtlpSettings::read(url, |name| value(name).map(|(_, value)| (*value).to_owned()))
+        OtlpSettings::read(url, true, |name| value(name).map(|(_, value)| (*value).to_owned()))
     }
 
     fn url(url: Option<&str>, set: &[(&str, &str)]) -> String {
-        read(url, set).unwrap().unwrap().url.to_string()
+        read(url, set).unwrap().unwrap().metrics.url.to_string()
     }
 
     const ALL: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -303,6 +348,18 @@ mod tests {
     }
 
     #[test]
+    fn spans_go_where_metrics_go_unless_a_variable_says_otherwise() {
+        let url = |url, set: &[_]| read(url, set).unwrap().unwrap().traces.unwrap().url.to_string();
+        assert_eq!(url(None, &[]), "http://localhost:4318/v1/traces");
+        assert_eq!(url(Some("https://a/otlp/v1/metrics"), &[]), "https://a/otlp/v1/traces");
+        assert_eq!(url(None, &[(ALL, "http://a")]), "http://a/v1/traces");
+        let set = [("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://tempo:4318/v1/traces")];
+        assert_eq!(url(Some("http://prometheus"), &set), "http://tempo:4318/v1/traces");
+        let settings = OtlpSettings::read(None, false, |_| None).unwrap().unwrap();
+        assert_eq!(settings.traces, None);
+    }
+
+    #[test]
     fn variables_say_how_to_export() {
         let set = [
             ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=all"),
@@ -315,12 +372,16 @@ mod tests {
             ("OTEL_SERVICE_NAME", "nightly"),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
             ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf"),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/protobuf"),
         ];
         let settings = read(None, &set).unwrap().unwrap();
-        assert_eq!(settings.headers["api-key"], "a b,");
-        assert_eq!((settings.headers.len(), settings.headers["other"].is_sensitive()), (2, true));
-        assert_eq!((settings.timeout.as_millis(), settings.interval.as_secs()), (250, 5));
-        assert_eq!((settings.is_compressed, settings.temporality), (true, Temporality::Delta));
+        let headers = &settings.metrics.headers;
+        assert_eq!(headers["api-key"], "a b,");
+        assert_eq!((headers.len(), headers["other"].is_sensitive()), (2, true));
+        assert_eq!(settings.traces.unwrap().headers["api-key"], "all");
+        assert_eq!((settings.metrics.timeout.as_millis(), settings.interval.as_secs()), (250, 5));
+        let said = (settings.metrics.is_compressed, settings.temporality);
+        assert_eq!(said, (true, Temporality::Delta));
         let value = |name: &str| set.iter().find(|(set, _)| *set == name);
         let attributes =
             resource_attributes(|name| value(name).map(|(_, value)| (*value).to_owned())).unwrap();
@@ -349,6 +410,6 @@ mod tests {
             .join("\n")
         );
         let shown = read(Some("https://me:secret@a/otlp?key=secret"), &[]).unwrap().unwrap();
-        assert_eq!(shown.shown_url(), "https://a/otlp/v1/metrics");
+        assert_eq!(shown.metrics.shown_url(), "https://a/otlp/v1/metrics");
     }
 }

@@ -10,7 +10,7 @@ use super::told::LoadedStep;
 use super::{Loaded, OtlpSettings, Telemetry, TelemetrySettings};
 use crate::measure::{Counts, ErrorKind, Interval, Phase, Snapshot};
 
-fn loaded() -> Loaded {
+pub(super) fn loaded() -> Loaded {
     let step = |name: &str, method: Option<&str>| LoadedStep {
         name: name.to_owned(),
         method: method.map(str::to_owned),
@@ -40,7 +40,7 @@ fn snapshot(number: u32, answers: u64, failed: u64) -> Snapshot {
     }
     let interval =
         Interval { phase: Phase::Hold, second: number, steps: vec![counts], ..Interval::default() };
-    Snapshot { number, intervals: vec![interval] }
+    Snapshot::new(number, vec![interval])
 }
 
 fn settings(otlp: Option<OtlpSettings>, prometheus: Option<&str>) -> TelemetrySettings {
@@ -52,7 +52,7 @@ fn settings(otlp: Option<OtlpSettings>, prometheus: Option<&str>) -> TelemetrySe
 fn collector_at(url: &str, more: &[(&str, &str)]) -> OtlpSettings {
     let value = |name: &str| more.iter().find(|(set, _)| *set == name).map(|(_, value)| *value);
     let variable = |name: &str| value(name).map(str::to_owned);
-    OtlpSettings::read(Some(url), variable).unwrap().unwrap()
+    OtlpSettings::read(Some(url), true, variable).unwrap().unwrap()
 }
 
 /// Notes that were shown to the user.

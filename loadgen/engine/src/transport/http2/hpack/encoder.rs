@@ -12,8 +12,8 @@ pub(in crate::transport::http2) struct Head<'a> {
     pub(in crate::transport::http2) constant: usize,
     /// Index of the step; `None` if its requests differ.
     pub(in crate::transport::http2) step: Option<usize>,
-    /// Value of the field `cookie`, which follows the others; empty for none.
-    pub(in crate::transport::http2) cookies: &'a str,
+    /// Fields that follow the others, different in each request.
+    pub(in crate::transport::http2) added: &'a Fields,
 }
 
 /// Names of fields that are sent in full each time: most differ from request to request, and would drive
@@ -78,13 +78,13 @@ impl Encoder {
                 integer::write(*limit, 5, 0x20, to);
             });
         }
-        self.all_but_cookies(head, to);
-        if !head.cookies.is_empty() {
-            self.field(b"cookie", head.cookies.as_bytes(), false, to);
+        self.all_but_added(head, to);
+        for (name, value) in head.added.iter() {
+            self.field(name, value, false, to);
         }
     }
 
-    fn all_but_cookies(&mut self, head: Head<'_>, to: &mut Vec<u8>) {
+    fn all_but_added(&mut self, head: Head<'_>, to: &mut Vec<u8>) {
         let Some(step) = head.step else { return self.fields(head, to) };
         if let Some(Compressed { changes: Some(changes), bytes }) = self.last.get(step)
             && *changes == self.changes
@@ -162,7 +162,7 @@ mod tests {
         step: Option<usize>,
     ) -> Vec<u8> {
         let mut to = Vec::new();
-        encoder.encode(Head { fields, constant, step, cookies: "" }, &mut to);
+        encoder.encode(Head { fields, constant, step, added: &Fields::default() }, &mut to);
         to
     }
 

@@ -90,7 +90,8 @@ pub(super) fn begin(
     body: &'static [u8],
 ) -> Result<Token, Failure> {
     let fields = request(method);
-    let head = Head { fields: &fields, constant: 3, step: None, cookies: "" };
+    let added = Fields::default();
+    let head = Head { fields: &fields, constant: 3, step: None, added: &added };
     session.begin(head, Bytes::from_static(body).into())
 }
 

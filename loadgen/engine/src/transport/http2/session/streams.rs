@@ -69,7 +69,7 @@ pub(super) struct Waiting {
     fields: Fields,
     constant: usize,
     step: Option<usize>,
-    cookies: String,
+    added: Fields,
     pub(super) body: RequestBody,
 }
 
@@ -187,16 +187,11 @@ impl Stream {
 
 impl Waiting {
     pub(super) fn new(token: Token, head: Head<'_>, body: RequestBody) -> Self {
-        let Head { fields, constant, step, cookies } = head;
-        Self { token, fields: fields.clone(), constant, step, cookies: cookies.to_owned(), body }
+        let Head { fields, constant, step, added } = head;
+        Self { token, fields: fields.clone(), constant, step, added: added.clone(), body }
     }
 
     pub(super) fn head(&self) -> Head<'_> {
-        Head {
-            fields: &self.fields,
-            constant: self.constant,
-            step: self.step,
-            cookies: &self.cookies,
-        }
+        Head { fields: &self.fields, constant: self.constant, step: self.step, added: &self.added }
     }
 }

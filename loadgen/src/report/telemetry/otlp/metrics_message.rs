@@ -1,12 +1,9 @@
-//! Fills the messages of OTLP, OpenTelemetry's protocol
-//! (<https://opentelemetry.io/docs/specs/otel/metrics/data-model/>).
+//! Fills the messages with metrics (<https://opentelemetry.io/docs/specs/otel/metrics/data-model/>).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceRequest;
-use opentelemetry_proto::tonic::common::v1::any_value::Value as AnyOf;
-use opentelemetry_proto::tonic::common::v1::{AnyValue, InstrumentationScope, KeyValue};
 use opentelemetry_proto::tonic::metrics::v1::exponential_histogram_data_point::Buckets;
 use opentelemetry_proto::tonic::metrics::v1::metric::Data;
 use opentelemetry_proto::tonic::metrics::v1::number_data_point::Value as NumberOf;
@@ -14,8 +11,8 @@ use opentelemetry_proto::tonic::metrics::v1::{
     self as v1, AggregationTemporality, DataPointFlags, ExponentialHistogramDataPoint,
     NumberDataPoint, ResourceMetrics, ScopeMetrics,
 };
-use opentelemetry_proto::tonic::resource::v1::Resource;
 
+use super::parts::{attributes, nanoseconds, of_command, scope};
 use super::settings::Temporality;
 use crate::report::telemetry::durations::{Durations, SCALE};
 use crate::report::telemetry::known::{Point, Points, Value};
@@ -23,7 +20,7 @@ use crate::report::telemetry::metrics::{Kind, Metric, all};
 
 /// Time over which counters and histograms have counted.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Span {
+pub(super) struct Counting {
     /// When counting began: with the command or, for differences, with the last message that arrived.
     pub start: SystemTime,
     pub end: SystemTime,
@@ -58,25 +55,19 @@ pub(super) fn message(
     resource: &[(String, String)],
     points: &Points<'_>,
     ended: &Gauges,
-    span: Span,
+    counting: Counting,
 ) -> ExportMetricsServiceRequest {
-    let attributes = resource.iter().map(|(key, value)| attribute(key, value)).collect();
-    let scope = InstrumentationScope {
-        name: "loadgen".to_owned(),
-        version: env!("CARGO_PKG_VERSION").to_owned(),
-        ..InstrumentationScope::default()
-    };
     let nothing = BTreeSet::new();
     let metrics = all().into_iter().filter_map(|of| {
         let points = points.iter().find(|(known, _)| known.name == of.name);
         let points = points.map_or(&[][..], |(_, points)| points);
         let ended = ended.get(of.name).unwrap_or(&nothing);
-        (!points.is_empty() || !ended.is_empty()).then(|| metric(of, points, ended, span))
+        (!points.is_empty() || !ended.is_empty()).then(|| metric(of, points, ended, counting))
     });
     let metrics = metrics.collect();
-    let scope_metrics = ScopeMetrics { scope: Some(scope), metrics, ..ScopeMetrics::default() };
+    let scope_metrics = ScopeMetrics { scope: Some(scope()), metrics, ..ScopeMetrics::default() };
     let resource_metrics = ResourceMetrics {
-        resource: Some(Resource { attributes, ..Resource::default() }),
+        resource: Some(of_command(resource)),
         scope_metrics: vec![scope_metrics],
         ..ResourceMetrics::default()
     };
@@ -87,16 +78,16 @@ fn metric(
     of: &Metric,
     points: &[Point<'_>],
     ended: &BTreeSet<Vec<(&'static str, String)>>,
-    span: Span,
+    counting: Counting,
 ) -> v1::Metric {
-    let aggregation_temporality = match span.temporality {
+    let aggregation_temporality = match counting.temporality {
         Temporality::Cumulative => AggregationTemporality::Cumulative,
         Temporality::Delta => AggregationTemporality::Delta,
     }
     .into();
     let numbers = || {
-        let ended = ended.iter().map(|attributes| without_value(attributes, span.end));
-        points.iter().filter_map(|point| number(point, span)).chain(ended).collect()
+        let ended = ended.iter().map(|attributes| without_value(attributes, counting.end));
+        points.iter().filter_map(|point| number(point, counting)).chain(ended).collect()
     };
     let data = match of.kind {
         Kind::Gauge => Data::Gauge(v1::Gauge { data_points: numbers() }),
@@ -106,7 +97,8 @@ fn metric(
             is_monotonic: true,
         }),
         Kind::Histogram => {
-            let data_points = points.iter().filter_map(|point| histogram(point, span)).collect();
+            let data_points =
+                points.iter().filter_map(|point| histogram(point, counting)).collect();
             let histogram = v1::ExponentialHistogram { data_points, aggregation_temporality };
             Data::ExponentialHistogram(histogram)
         }
@@ -120,9 +112,11 @@ fn metric(
     }
 }
 
-fn number(point: &Point<'_>, span: Span) -> Option<NumberDataPoint> {
+fn number(point: &Point<'_>, counting: Counting) -> Option<NumberDataPoint> {
     let (start, value) = match point.value {
-        Value::Counter(n) => (span.start, NumberOf::AsInt(i64::try_from(n).unwrap_or(i64::MAX))),
+        Value::Counter(n) => {
+            (counting.start, NumberOf::AsInt(i64::try_from(n).unwrap_or(i64::MAX)))
+        }
         // A gauge has no start.
         Value::Gauge(value) => (UNIX_EPOCH, NumberOf::AsDouble(value)),
         Value::Histogram(_) => return None,
@@ -130,18 +124,18 @@ fn number(point: &Point<'_>, span: Span) -> Option<NumberDataPoint> {
     Some(NumberDataPoint {
         attributes: attributes(&point.attributes),
         start_time_unix_nano: nanoseconds(start),
-        time_unix_nano: nanoseconds(span.end),
+        time_unix_nano: nanoseconds(counting.end),
         value: Some(value),
         ..NumberDataPoint::default()
     })
 }
 
-fn histogram(point: &Point<'_>, span: Span) -> Option<ExponentialHistogramDataPoint> {
+fn histogram(point: &Point<'_>, counting: Counting) -> Option<ExponentialHistogramDataPoint> {
     let Value::Histogram(durations) = point.value else { return None };
     Some(ExponentialHistogramDataPoint {
         attributes: attributes(&point.attributes),
-        start_time_unix_nano: nanoseconds(span.start),
-        time_unix_nano: nanoseconds(span.end),
+        start_time_unix_nano: nanoseconds(counting.start),
+        time_unix_nano: nanoseconds(counting.end),
         count: durations.count,
         sum: Some(durations.sum_s()),
         scale: SCALE,
@@ -166,24 +160,4 @@ fn without_value(of: &[(&'static str, String)], now: SystemTime) -> NumberDataPo
         flags: DataPointFlags::NoRecordedValueMask as u32,
         ..NumberDataPoint::default()
     }
-}
-
-fn attributes(of: &[(&'static str, String)]) -> Vec<KeyValue> {
-    of.iter().map(|(key, value)| attribute(key, value)).collect()
-}
-
-fn attribute(key: &str, value: &str) -> KeyValue {
-    // The only attribute that the semantic conventions define as a number.
-    let number = if key == "server.port" { value.parse().ok() } else { None };
-    let value = number.map_or_else(|| AnyOf::StringValue(value.to_owned()), AnyOf::IntValue);
-    KeyValue {
-        key: key.to_owned(),
-        value: Some(AnyValue { value: Some(value) }),
-        ..KeyValue::default()
-    }
-}
-
-fn nanoseconds(time: SystemTime) -> u64 {
-    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
 }
