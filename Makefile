@@ -136,11 +136,11 @@ test-wheel: build $(PYTHON) ## Install loadgen as a wheel with its targets, and 
 	UV="$(UV)" $(UV) run --frozen --isolated --only-group wheel -- python -m pytest loadgen/tests/wheel
 
 # Without a network: zizmor then cannot look up the versions of actions, nor find known faults in them.
-lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the action, and the job for GitLab
+lint-workflows: | $(UV) ## Check the workflows of GitHub Actions, the actions, and the job for GitLab
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml examples/*/.github/workflows/*.yml
-	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-actions action.yml
+	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.github-actions action.yml action/*/action.yml
 	$(WORKFLOWS) check-jsonschema --builtin-schema vendor.gitlab-ci action/gitlab.yml
-	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml examples/pytest/.github/workflows
+	$(WORKFLOWS) zizmor --offline --quiet .github/workflows action.yml action examples/pytest/.github/workflows
 
 # Classes of the result documents for the package in python/.
 DOCUMENTS = $(UV) run --frozen --isolated --only-group documents -- python python/make_documents.py "$(BUILT)/loadgen"

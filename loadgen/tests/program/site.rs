@@ -86,6 +86,27 @@ async fn results_become_pages_and_only_new_ones_are_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn results_of_many_nights_in_one_folder_are_kept() {
+    let server = Counting::start().await;
+    block_in_place(|| {
+        let project = Project::real();
+        let site = || project.run(&["site", "results", "--out=public", "--keep"]);
+        for night in 1..=3 {
+            let _ = fs::remove_dir_all(project.path("results"));
+            measure(&project, &server, "results/nightly");
+            let said = site().stderr;
+            let results = if night == 1 { "result" } else { "results" };
+            assert!(said.starts_with(&format!("{night} {results}, 1 of them new")), "{said}");
+        }
+        // Nothing new changes nothing.
+        let kept = || fs::read_to_string(project.path("public/results.json")).unwrap();
+        let before = kept();
+        assert!(site().stderr.starts_with("3 results, 0 of them new"));
+        assert_eq!(kept(), before);
+    });
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_check_refuses_results_that_contradict_themselves() {
     let server = Counting::start().await;
     block_in_place(|| {

@@ -10,7 +10,7 @@ use std::io;
 use std::path::Path;
 
 use self::progress_observer::ProgressObserver;
-use self::telemetry_observer::{Servers, TelemetryObserver};
+use self::telemetry_observer::TelemetryObserver;
 use super::options::Output;
 use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
@@ -175,9 +175,10 @@ async fn execute<E: Experiment<Record: Reported>>(
     };
     let shown = ProgressObserver::new(&mut progress, &control, job.on_loss)
         .live_with_workers(output.live && job.remote.is_some());
-    let told = telemetry
-        .as_ref()
-        .map(|telemetry| TelemetryObserver::new(telemetry.teller(), &control, Servers::of(job)));
+    let told = telemetry.as_ref().map(|telemetry| {
+        let is_running = matches!(job.subject, Subject::Running(_));
+        TelemetryObserver::new(telemetry.teller(), &control, is_running)
+    });
     let observers = Observers::from(experiment.observers(&site, folder));
     // The observer that shows takes what it is told of.
     let observers = told.into_iter().fold(observers, Observers::with).with(shown);

@@ -5,9 +5,7 @@ use std::sync::Arc;
 
 use super::planned_load::LoadOfRound;
 use crate::experiment::control::Control;
-use crate::experiment::job::{Job, Method};
 use crate::experiment::observe::{Begun, Event, Observe};
-use crate::experiment::subject::Subject;
 use crate::lab::UsageTeller;
 use crate::record::StoppedEarly;
 use crate::report::telemetry::{Loaded, LoadedStep, TelemetryTeller};
@@ -18,34 +16,14 @@ pub(super) struct TelemetryObserver {
     teller: TelemetryTeller,
     control: Control,
     load: LoadOfRound,
-    servers: Servers,
-}
-
-/// What is known of the addresses of the servers under load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Servers {
-    /// loadgen starts them, each at a port of the moment.
-    Started,
-    /// They run already, and are loaded one after another.
-    Running,
-    /// They run already, and two are loaded at the same time, whose results are told together.
-    RunningTogether,
-}
-
-impl Servers {
-    pub(super) fn of(job: &Job) -> Self {
-        match (&job.subject, job.method) {
-            (Subject::Lab { .. }, _) => Self::Started,
-            (Subject::Running(_), Method::Duets) => Self::RunningTogether,
-            (Subject::Running(_), _) => Self::Running,
-        }
-    }
+    /// Whether the servers run already, whose ports stay the same.
+    is_running: bool,
 }
 
 impl TelemetryObserver {
-    /// Creates an observer whose load `control` may change.
-    pub(super) fn new(teller: TelemetryTeller, control: &Control, servers: Servers) -> Self {
-        Self { teller, control: control.clone(), load: LoadOfRound::default(), servers }
+    /// Creates an observer whose load `control` may change. `is_running` tells whether the servers run already.
+    pub(super) fn new(teller: TelemetryTeller, control: &Control, is_running: bool) -> Self {
+        Self { teller, control: control.clone(), load: LoadOfRound::default(), is_running }
     }
 }
 
@@ -55,7 +33,7 @@ impl Observe for TelemetryObserver {
         match event {
             Event::Joined(roster) => teller.joined(roster),
             Event::RoundBegan(begun) => {
-                teller.round(loaded(begun, self.servers), begun.number);
+                teller.round(loaded(begun, self.is_running), begun.number);
                 self.load.begin(begun.plan);
             }
             Event::LoadStarted(start) => {
@@ -87,11 +65,11 @@ impl Observe for TelemetryObserver {
 }
 
 /// Describes a target, and what is sent to it.
-fn loaded(begun: &Begun<'_>, servers: Servers) -> Loaded {
+fn loaded(begun: &Begun<'_>, is_running: bool) -> Loaded {
     let plan = begun.plan;
     let scenario = &plan.scenario;
     // The plan was made from a URL that was parsed.
-    let server = plan.server().ok().filter(|_| servers != Servers::RunningTogether);
+    let server = plan.server().ok();
     let url = server.filter(|ServerUrl { socket, .. }| socket.is_none()).map(|server| server.url);
     let flows = scenario.flows.iter().filter(|_| scenario.measures_iterations());
     // An address of IPv6 has brackets only in a URL.
@@ -102,9 +80,7 @@ fn loaded(begun: &Begun<'_>, servers: Servers) -> Loaded {
         scenario: scenario.name.clone(),
         target: begun.name.to_owned(),
         address: host,
-        port: url
-            .filter(|_| servers == Servers::Running)
-            .and_then(|url| url.port_or_known_default()),
+        port: url.filter(|_| is_running).and_then(|url| url.port_or_known_default()),
         has_warmup: !plan.warmup.is_zero(),
         has_ramp_up: !plan.ramp_up().is_zero(),
         is_open: matches!(scenario.load.model, Model::Open(_)),

@@ -1,6 +1,6 @@
 //! Keeps the results that a site shows, so that the next site reads only new ones.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
@@ -41,7 +41,8 @@ struct Kept {
 /// Results and pages of an earlier site.
 pub(super) struct Known {
     folder: PathBuf,
-    results: BTreeMap<PathBuf, KnownResult>,
+    /// Several may have been in one folder, one night after another.
+    results: Vec<KnownResult>,
     pages: BTreeSet<String>,
 }
 
@@ -61,7 +62,7 @@ impl Known {
     /// If the folder has other files than those of a site, or if what is needed cannot be read.
     pub(super) fn read(folder: &Path, is_needed: bool) -> Result<Self, Failure> {
         let nothing =
-            Self { folder: folder.to_owned(), results: BTreeMap::new(), pages: BTreeSet::new() };
+            Self { folder: folder.to_owned(), results: Vec::new(), pages: BTreeSet::new() };
         let file = folder.join(FILE);
         let text = match fs::read_to_string(&file) {
             Ok(text) => text,
@@ -89,27 +90,27 @@ impl Known {
         // A name or a path that somebody else has written must not lead out of the folder.
         let results = kept.results.into_iter();
         let results = results.filter(|result| is_address_part(&result.entry.name));
-        let results = results.map(|result| (result.path.clone(), result)).collect();
-        Ok(Self { results, pages: kept.pages, ..nothing })
+        Ok(Self { results: results.collect(), pages: kept.pages, ..nothing })
     }
 
     /// Returns what is known of a result, if its file is the same and its report is there.
     pub(super) fn take(&mut self, found: &Found) -> Option<KnownResult> {
-        let known = self.results.get(&found.path)?;
-        let is_there = self.folder.join(report_path(&known.entry.name)).is_file();
-        let is_same = known.version == found.version && is_there;
-        if is_same { self.results.remove(&found.path) } else { None }
+        let is_same =
+            |known: &KnownResult| (&known.path, &known.version) == (&found.path, &found.version);
+        let at = self.results.iter().position(is_same)?;
+        let is_there = self.folder.join(report_path(&self.results[at].entry.name)).is_file();
+        is_there.then(|| self.results.remove(at))
     }
 
     /// Returns what is known of results that were not found again, or not as they were.
     pub(super) fn take_rest(&mut self) -> Vec<KnownResult> {
-        std::mem::take(&mut self.results).into_values().collect()
+        std::mem::take(&mut self.results)
     }
 
     /// Writes what the next site uses again, and removes the pages that this one has no more. `pages` are its pages.
     pub(super) fn write(
         self,
-        results: Vec<KnownResult>,
+        mut results: Vec<KnownResult>,
         pages: BTreeSet<String>,
     ) -> Result<(), Failure> {
         let old: Vec<&String> = self.pages.difference(&pages).collect();
@@ -119,6 +120,9 @@ impl Known {
             let _ = fs::remove_file(&page);
             let _ = page.parent().map(fs::remove_dir);
         }
+        // In an order that does not depend on which are new.
+        let by_time = |of: &KnownResult| (of.entry.started.clone(), of.entry.name.clone());
+        results.sort_by_cached_key(by_time);
         // Serialization cannot fail: all keys of maps are strings.
         let kept = Kept { form: FORM.to_owned(), results, pages };
         write(&self.folder.join(FILE), &serde_json::to_string(&kept).unwrap_or_default())
