@@ -722,6 +722,8 @@ class SlicesRecord:
 class SlowRequest:
     """A request that was traced, and that was slow."""
 
+    group: str | None
+    """Name of the group in an experiment file; `null` without one."""
     latency_us: int
     """Latency in µs, from the planned send to the last byte of the response."""
     step: str
@@ -729,23 +731,25 @@ class SlowRequest:
     target: str
     """Name of the target."""
     trace_id: str
-    """Number of the trace, in which the server says what it did for the request."""
+    """ID of the trace, in which the server says what it did for the request."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SpansRecord:
-    """Spans that were sent to a collector: one for each request that was traced."""
+    """Spans that were sent to a collector: one for each request that was traced, over the whole command."""
 
     delivered: int
     """Spans of these that arrived."""
+    dropped: int
+    """Spans of these that were not sent, because too many waited."""
     last_error: str | None
     """Reason why the last message that did not arrive, or of which spans were rejected, failed; `null` if none failed."""
-    slowest: list[SlowRequest]
-    """The slowest of the traced requests that were measured, the slowest first: at most 10."""
-    traced: int
-    """Requests that were traced."""
-    untraced: int
+    over_limit: int
     """Requests that were chosen to be traced but were not, because a process traces at most 1,000 in a second."""
+    slowest: list[SlowRequest]
+    """The slowest traced requests with expected responses while the full load was held, the slowest first: up to three of each target."""
+    traced: int
+    """Requests that were traced, without those of workers that were lost."""
     url: str
     """URL of the collector, without a password and a query."""
 

@@ -12,7 +12,8 @@ use super::join::Join;
 use super::permissions::permissions;
 
 /// Maximum size of a message in bytes that a peer accepts. A snapshot of ten steps is
-/// under 8 MiB even if all of its histograms are full; nearly all snapshots are a few KiB.
+/// under 8 MiB even if all of its histograms are full, and nearly all are a few KiB; 1,000 traced
+/// requests add 400 KiB.
 /// Larger data is sent in chunks (`blobs`).
 pub(super) const LARGEST: usize = 24 << 20;
 

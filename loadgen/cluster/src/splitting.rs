@@ -20,7 +20,7 @@ impl Splitter {
         snapshot: Snapshot,
         strain: StrainSample,
     ) -> impl Iterator<Item = (Snapshot, StrainSample)> {
-        let Snapshot { intervals, mut traced, mut untraced, .. } = snapshot;
+        let Snapshot { intervals, mut traced, mut over_limit, .. } = snapshot;
         let parts = split(intervals, MOST_HISTOGRAMS);
         let first = self.sent;
         self.sent = first.saturating_add(u32::try_from(parts.len()).unwrap_or(u32::MAX));
@@ -29,8 +29,9 @@ impl Splitter {
         parts.into_iter().enumerate().zip(first..).map(move |((part, intervals), number)| {
             let strain = if part == strained { strain } else { StrainSample::default() };
             // All in the first part.
-            let (traced, untraced) = (mem::take(&mut traced), mem::take(&mut untraced));
-            (Snapshot { number, intervals, traced, untraced }, strain)
+            let traced = mem::take(&mut traced);
+            let over_limit = mem::take(&mut over_limit);
+            (Snapshot { number, intervals, traced, over_limit }, strain)
         })
     }
 
@@ -100,7 +101,7 @@ fn put(all: &mut Vec<Counts>, index: usize, counts: Counts) {
 mod tests {
     use std::time::Duration;
 
-    use loadgen_measure::{Phase, Series};
+    use loadgen_measure::{Phase, Series, TraceContext, TracedEnd, TracedRequest};
     use proptest::prelude::*;
 
     use super::*;
@@ -148,6 +149,21 @@ mod tests {
         }
     }
 
+    fn traced() -> TracedRequest {
+        TracedRequest {
+            step: 0,
+            phase: Phase::Hold,
+            context: TraceContext { trace_id: [1; 16], span_id: [2; 8] },
+            sent_unix_ns: 0,
+            delay: Duration::ZERO,
+            first_byte: None,
+            took: Duration::ZERO,
+            status: None,
+            resent: false,
+            end: TracedEnd::Answered,
+        }
+    }
+
     #[test]
     fn snapshots_are_numbered_over_all_parts() {
         let mut counts = Counts::default();
@@ -155,13 +171,16 @@ mod tests {
         let snapshot = |steps: usize| {
             let steps = vec![counts.clone(); steps];
             let interval = Interval { phase: Phase::Hold, steps, ..Interval::default() };
-            Snapshot::new(7, vec![interval])
+            Snapshot { traced: vec![traced()], over_limit: 5, ..Snapshot::new(7, vec![interval]) }
         };
         let mut splitter = Splitter::default();
         let strain = StrainSample { elapsed: Duration::from_secs(1), ..StrainSample::default() };
         let mut numbers = |steps| {
             let parts: Vec<_> = splitter.split(snapshot(steps), strain).collect();
             assert_eq!(parts.iter().filter(|(_, it)| *it == strain).count(), 1);
+            let traces = parts.iter().map(|(part, _)| (part.traced.len(), part.over_limit));
+            let (traced, over_limit): (Vec<_>, Vec<_>) = traces.unzip();
+            assert_eq!((traced.iter().sum::<usize>(), over_limit.iter().sum::<u64>()), (1, 5));
             parts.into_iter().map(|(part, _)| part.number).collect::<Vec<_>>()
         };
         assert_eq!(

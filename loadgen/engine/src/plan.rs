@@ -25,7 +25,6 @@ pub struct Plan {
     /// time, whose users have the numbers before it.
     pub first_user: u32,
     /// One request in so many is traced, on average; `None` if none is. See [`loadgen_measure::TraceContext`].
-    #[serde(default)]
     pub trace_one_in: Option<NonZeroU32>,
     /// This process's share of the test.
     pub share: Share,

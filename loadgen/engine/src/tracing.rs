@@ -1,4 +1,4 @@
-//! Chooses the requests that are traced, and numbers their traces.
+//! Chooses the requests that are traced, and draws their IDs.
 
 use std::num::NonZeroU32;
 
@@ -9,10 +9,10 @@ use rand_chacha::ChaCha8Rng;
 use loadgen_measure::TraceContext;
 use loadgen_scenario::{Scenario, Step};
 
-/// What all users of a process know about tracing.
+/// Settings of tracing that all users of a process share.
 pub(super) struct Tracing {
     one_in: NonZeroU32,
-    /// Seed of the numbers of this process. Not that of the run, whose traces would have the same numbers each time.
+    /// Seed of the IDs of this process. Not that of the run, whose traces would have the same IDs each time.
     seed: u64,
     /// For each step, whether its requests can be traced.
     steps: Vec<bool>,
@@ -52,14 +52,19 @@ impl Tracing {
 }
 
 impl Chooser {
-    /// Returns the numbers of the next request's trace; `None` if it is not chosen.
-    pub(super) fn next(&mut self) -> Option<TraceContext> {
+    /// Returns whether the next request is chosen.
+    pub(super) fn chooses(&mut self) -> bool {
         if let Some(before) = self.before.checked_sub(1) {
             self.before = before;
-            return None;
+            return false;
         }
         self.before = self.gap();
-        Some(TraceContext { trace_id: self.random.random(), span_id: self.random.random() })
+        true
+    }
+
+    /// Draws the IDs of another trace.
+    pub(super) fn context(&mut self) -> TraceContext {
+        TraceContext { trace_id: self.random.random(), span_id: self.random.random() }
     }
 
     /// Draws the number of requests before the next one. Each request has the same chance, whatever came before it, so
@@ -95,7 +100,7 @@ mod tests {
         for user in 0..20 {
             let mut chooser = tracing.chooser(user);
             for nth in 0..50_000 {
-                chosen[nth % 10] += u32::from(chooser.next().is_some());
+                chosen[nth % 10] += u32::from(chooser.chooses());
             }
         }
         // 2,000 each: within six standard deviations.
@@ -103,17 +108,18 @@ mod tests {
     }
 
     #[test]
-    fn each_trace_has_a_number_of_its_own() {
+    fn each_trace_has_an_id_of_its_own() {
         let [one, other] = [tracing(1), tracing(1)];
-        let mut numbers = BTreeSet::new();
+        let mut ids = BTreeSet::new();
         for tracing in [&one, &other] {
             for user in 0..10 {
                 let mut chooser = tracing.chooser(user);
                 // With 1, each request is chosen.
-                numbers.extend((0..100).map(|_| chooser.next().unwrap().trace_id));
+                assert!((0..100).all(|_| chooser.chooses()));
+                ids.extend((0..100).map(|_| chooser.context().trace_id));
             }
         }
-        assert_eq!(numbers.len(), 2_000);
+        assert_eq!(ids.len(), 2_000);
         assert_eq!([0, 1, 2].map(|step| one.can_trace(step)), [true, false, false]);
     }
 }

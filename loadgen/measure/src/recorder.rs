@@ -2,18 +2,16 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 use super::counts::Counts;
+use super::lock::lock;
 use super::outcome::{Ending, Outcome};
 use super::series::{Interval, Place, Snapshot, merge_steps};
 use super::timeline::{Phase, Timeline};
-use super::trace::{TraceContext, TracedEnd, TracedRequest};
-
-/// Most requests that are traced between two snapshots.
-const MOST_TRACED: u32 = 1_000;
+use super::traces::{TraceContext, Traces};
 
 /// Counts requests while a round runs. Threads do not contend for locks: each thread has a separate
 /// shard, whose lock is otherwise taken only once a second, to drain the shard.
@@ -26,17 +24,6 @@ pub struct Recorder {
     shards: Box<[Mutex<Vec<Interval>>]>,
     drained: AtomicUsize,
     traces: Traces,
-}
-
-/// Requests that are traced.
-struct Traces {
-    /// A moment by two clocks.
-    moment: (Instant, SystemTime),
-    /// Number of requests that may still be traced before the next snapshot.
-    left: AtomicU32,
-    /// Number of requests that could not be traced since the last snapshot.
-    refused: AtomicU64,
-    ended: Mutex<Vec<TracedRequest>>,
 }
 
 impl Recorder {
@@ -95,20 +82,14 @@ impl Recorder {
         self.interval(&mut self.shard(), place).steps[outcome.step].record(outcome, outcome.ending);
     }
 
-    /// Returns whether another request may be traced. Not all are, if those chosen are very many, so that they stay no
-    /// burden to anyone.
+    /// Returns whether another request may be traced: see [`Traces`].
     pub fn may_trace(&self) -> bool {
-        let less = |left: u32| left.checked_sub(1);
-        let one = self.traces.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        if one.is_err() {
-            self.traces.refused.fetch_add(1, Ordering::Relaxed);
-        }
-        one.is_ok()
+        self.traces.may_begin()
     }
 
     /// Keeps a request that was counted and traced. `status` is that of its response; `is_stop` tells whether it is of
     /// a stop step.
-    pub fn trace(
+    pub fn keep_traced(
         &self,
         outcome: &Outcome<'_>,
         context: TraceContext,
@@ -119,27 +100,7 @@ impl Recorder {
             true => Phase::Stop,
             false => self.timeline.place(outcome.counted, outcome.done).0,
         };
-        let sent = outcome.sent.unwrap_or(outcome.planned);
-        let end = match outcome.ending {
-            _ if phase == Phase::Tail => TracedEnd::CutOff,
-            Ending::Answered => TracedEnd::Answered,
-            Ending::Failed(kind, why) => TracedEnd::Failed(kind, why.to_owned()),
-            Ending::Cancelled | Ending::Unanswered => TracedEnd::CutOff,
-        };
-        let after = |at: Instant| at.saturating_duration_since(sent);
-        lock(&self.traces.ended).push(TracedRequest {
-            // A scenario has far fewer steps than `u32::MAX`.
-            step: u32::try_from(outcome.step).unwrap_or(u32::MAX),
-            phase,
-            context,
-            sent_unix_ns: self.traces.unix_ns(sent),
-            delay: sent.saturating_duration_since(outcome.planned),
-            first_byte: outcome.first_byte.map(after),
-            took: after(outcome.done),
-            status,
-            resent: outcome.resent,
-            end,
-        });
+        self.traces.keep(outcome, phase, context, status);
     }
 
     /// Counts a planned request of `step` that was not sent, because no user was free.
@@ -203,41 +164,9 @@ impl Recorder {
                 .map(|(place, [steps, flows])| Interval::at(place, steps, flows))
                 .collect(),
             traced: self.traces.take(),
-            untraced: self.traces.refused.swap(0, Ordering::Relaxed),
+            over_limit: self.traces.take_over_limit(),
         }
     }
-}
-
-impl Traces {
-    fn new() -> Self {
-        Self {
-            moment: (Instant::now(), SystemTime::now()),
-            left: AtomicU32::new(MOST_TRACED),
-            refused: AtomicU64::new(0),
-            ended: Mutex::default(),
-        }
-    }
-
-    /// Returns the requests that have ended, and lets as many as before be traced.
-    fn take(&self) -> Vec<TracedRequest> {
-        self.left.store(MOST_TRACED, Ordering::Relaxed);
-        std::mem::take(&mut *lock(&self.ended))
-    }
-
-    /// Returns a moment in ns since 1970.
-    fn unix_ns(&self, at: Instant) -> u64 {
-        let (instant, time) = self.moment;
-        let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
-        let since = (since + at.saturating_duration_since(instant))
-            .saturating_sub(instant.saturating_duration_since(at));
-        u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
-    }
-}
-
-/// Locks a mutex and ignores poisoning: the counts are complete after each step of recording, so a
-/// panic elsewhere while the lock is held does not corrupt the counts.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Returns the number of the calling thread, assigned at the thread's first request and counted
@@ -361,34 +290,17 @@ mod tests {
     }
 
     #[test]
-    fn traced_requests_come_once_and_only_so_many() {
+    fn traced_requests_come_with_the_next_snapshot() {
         let (start, recorder) = recorder();
         let context = TraceContext { trace_id: [1; 16], span_id: [2; 8] };
-        let chosen = (0..MOST_TRACED + 7).filter(|_| recorder.may_trace()).count();
-        assert_eq!(chosen, MOST_TRACED as usize);
-        let failed = Ending::Failed(ErrorKind::Status, "got 500");
-        let sent = Some(start + 2 * MS);
-        let late = Outcome { sent, ..outcome(1, start, start + 5 * MS, failed) };
-        recorder.trace(&late, context, Some(500), false);
+        assert!(recorder.may_trace());
         let cut = outcome(0, start, start + 3_001 * MS, Ending::Answered);
-        recorder.trace(&cut, context, Some(200), false);
-        recorder.trace(&cut, context, Some(200), true);
-        let Snapshot { traced, untraced, .. } = recorder.drain(start);
-        let ends = [
-            (1, Phase::Hold, TracedEnd::Failed(ErrorKind::Status, "got 500".to_owned())),
-            (0, Phase::Tail, TracedEnd::CutOff),
-            (0, Phase::Stop, TracedEnd::Answered),
-        ];
-        let told = traced.iter().map(|it| (it.step, it.phase, it.end.clone()));
-        assert_eq!((told.collect::<Vec<_>>(), untraced), (ends.to_vec(), 7));
-        assert_eq!((traced[0].delay, traced[0].took), (2 * MS, 3 * MS));
-        // The send, 2 ms after the start, by the clock of the day.
-        let apart = traced[0].sent_unix_ns - traced[1].sent_unix_ns;
-        assert_eq!(apart, 2_000_000);
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
-        assert!(now.abs_diff(traced[0].sent_unix_ns.into()) < 60_000_000_000);
-        let next = recorder.finish();
-        assert_eq!((next.traced.len(), next.untraced, recorder.may_trace()), (0, 0, true));
+        recorder.keep_traced(&cut, context, Some(200), false);
+        recorder.keep_traced(&cut, context, Some(200), true);
+        let traced = recorder.drain(start).traced;
+        let phases: Vec<Phase> = traced.iter().map(|request| request.phase).collect();
+        assert_eq!(phases, [Phase::Tail, Phase::Stop]);
+        assert_eq!(recorder.finish().traced, []);
     }
 
     #[test]

@@ -191,7 +191,7 @@ pub struct RunArgs {
     /// Load two targets at the same time, on the same CPUs, so that what slows the machine slows both
     /// alike. Shows differences of a few percent, but no latencies of a server alone. Further targets
     /// are each measured with the first one.
-    #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast"])]
+    #[arg(long, conflicts_with_all = ["url", "workers", "iterations", "replicas", "fail_fast", "trace_one_in"])]
     pub duet: bool,
     /// Measure the latency with a few more users, in a process and on connections of their own,
     /// beside the load. Their iterations begin at random times, at RATE requests per second, from

@@ -285,7 +285,7 @@ async fn a_collector_gets_the_span_of_each_request_of_whose_trace_the_server_was
             assert_eq!(record["delivered"], told.len());
             assert_eq!(json["load"]["trace_one_in"], 20);
             let slowest = record["slowest"].as_array().unwrap();
-            assert!(!slowest.is_empty() && slowest.len() <= 10, "{slowest:?}");
+            assert!(!slowest.is_empty() && slowest.len() <= 3, "{slowest:?}");
             for slow in slowest {
                 let trace = slow["trace_id"].as_str().unwrap();
                 assert!(told.iter().any(|(told, _)| told == trace), "{slow}");
@@ -293,7 +293,7 @@ async fn a_collector_gets_the_span_of_each_request_of_whose_trace_the_server_was
             let shown = project.run(&["report", "run"]).stdout;
             let shown = shown.split_whitespace().collect::<Vec<_>>().join(" ");
             let trace = slowest[0]["trace_id"].as_str().unwrap();
-            assert!(shown.contains("traced requests: ") && shown.contains(trace), "{shown}");
+            assert!(shown.contains("slowest traced request: ") && shown.contains(trace), "{shown}");
         }
     });
 }

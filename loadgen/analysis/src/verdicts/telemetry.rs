@@ -12,7 +12,9 @@ pub(super) fn telemetry(record: &RunRecord) -> Option<Verdict> {
         return None;
     }
     let message = all.join("; ");
-    let advice = "see the log of the collector".to_owned();
+    let is_theirs = telemetry.spans.as_ref().is_none_or(|spans| spans.over_limit == 0);
+    let advice = if is_theirs { "see the log of the collector" } else { FEWER };
+    let advice = advice.to_owned();
     Some(Verdict { kind: VerdictKind::TelemetryIncomplete, target: None, message, advice })
 }
 
@@ -36,20 +38,29 @@ fn lack(of: &TelemetryRecord) -> Option<String> {
     (!all.is_empty()).then(|| format!("{url}: {}{why}", all.join("; ")))
 }
 
+/// Advice if more requests should be traced than can be.
+const FEWER: &str = "trace fewer requests: name a larger number for --trace-one-in";
+
 /// Describes the spans that the collector lacks; `None` if it has one for each request that should be traced.
 fn lack_of_spans(of: &SpansRecord) -> Option<String> {
-    let SpansRecord { url, traced, delivered, untraced, last_error, .. } = of;
-    let lost = traced - traced.min(delivered);
+    let SpansRecord { url, traced, delivered, dropped, over_limit, last_error, .. } = of;
+    let lost = traced.saturating_sub(delivered.saturating_add(*dropped));
     let lost = (lost > 0).then(|| {
         let why = last_error.as_deref().map(|why| format!(" ({why})")).unwrap_or_default();
         format!("{} of {} did not arrive{why}", count(lost), counted(*traced, "span"))
     });
-    let untraced = (*untraced > 0).then(|| {
-        let these = counted(*untraced, "more request");
-        format!("{these} should be traced, but a process traces at most 1,000 in a second")
+    let dropped = (*dropped > 0)
+        .then(|| format!("{} not sent, because too many waited", were(*dropped, "span")));
+    let over_limit = (*over_limit > 0).then(|| {
+        let these = were(*over_limit, "request");
+        format!("{these} not traced that should be: a process traces at most 1,000 in a second")
     });
-    let all: Vec<String> = lost.into_iter().chain(untraced).collect();
+    let all: Vec<String> = [lost, dropped, over_limit].into_iter().flatten().collect();
     (!all.is_empty()).then(|| format!("{url}: {}", all.join("; ")))
+}
+
+fn were(n: u64, noun: &str) -> String {
+    format!("{} {}", counted(n, noun), if n == 1 { "was" } else { "were" })
 }
 
 #[cfg(test)]
@@ -73,19 +84,23 @@ mod tests {
 
     #[test]
     fn missing_spans_are_told() {
-        let lack = |traced, delivered, untraced| {
-            let last_error = (delivered < traced).then(|| "why".to_owned());
-            let url = "http://a".to_owned();
-            let slowest = Vec::new();
-            lack_of_spans(&SpansRecord { url, traced, delivered, untraced, last_error, slowest })
+        let lack = |traced, delivered, dropped, over_limit| {
+            let last_error = (delivered + dropped < traced).then(|| "why".to_owned());
+            let (url, slowest) = ("http://a".to_owned(), Vec::new());
+            let of =
+                SpansRecord { url, traced, delivered, dropped, over_limit, last_error, slowest };
+            lack_of_spans(&of)
         };
-        assert_eq!(lack(60, 60, 0), None);
-        let said = "http://a: 12 of 60 spans did not arrive (why)";
-        assert_eq!(lack(60, 48, 0).unwrap(), said);
-        let more =
-            "1,000 more requests should be traced, but a process traces at most 1,000 in a second";
-        assert_eq!(lack(60, 60, 1_000).unwrap(), format!("http://a: {more}"));
-        assert_eq!(lack(60, 48, 1_000).unwrap(), format!("{said}; {more}"));
+        assert_eq!(lack(60, 60, 0, 0), None);
+        let all = [lack(60, 48, 0, 0), lack(60, 59, 1, 0), lack(60, 60, 0, 7), lack(60, 30, 20, 1)];
+        let said = [
+            "http://a: 12 of 60 spans did not arrive (why)",
+            "http://a: 1 span was not sent, because too many waited",
+            "http://a: 7 requests were not traced that should be: a process traces at most 1,000 in a second",
+            "http://a: 10 of 60 spans did not arrive (why); 20 spans were not sent, because too many waited; 1 request \
+             was not traced that should be: a process traces at most 1,000 in a second",
+        ];
+        assert_eq!(all.map(Option::unwrap), said);
     }
 
     #[test]

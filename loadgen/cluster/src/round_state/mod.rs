@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::collector::{Collector, Taken};
 use super::messages::{News, Report};
 use loadgen_engine::{LostWorker, Results};
-use loadgen_measure::{GrowingSeries, Snapshot};
+use loadgen_measure::{GrowingSeries, Snapshot, Traces};
 
 /// Maximum time without a report from a running worker. A worker reports each second.
 const SILENCE_LIMIT: Duration = Duration::from_secs(10);
@@ -240,6 +240,12 @@ impl RoundState {
             News::Failed(_) => (Duration::ZERO, 0),
         };
         let worker = report.worker;
+        if let News::Snapshot(snapshot, _) = &report.news
+            && snapshot.traced.len() > Traces::MOST as usize
+        {
+            let count = snapshot.traced.len();
+            return Err(format!("worker {worker} reported {count} traced requests in a second"));
+        }
         if reached > now + AHEAD_LIMIT {
             let (reached, now) = (reached.as_secs(), now.as_secs());
             return Err(format!("worker {worker} reported second {reached} in second {now}"));

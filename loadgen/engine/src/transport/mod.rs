@@ -146,7 +146,7 @@ impl Link {
     }
 
     /// Tells the server to which trace the request belongs that was rendered last.
-    pub fn trace(&mut self, context: TraceContext) {
+    pub fn tell_trace(&mut self, context: TraceContext) {
         self.trace = Some(context);
         self.route.add_field(Step::TRACEPARENT, &context.to_string());
     }
@@ -202,12 +202,12 @@ impl Link {
         let Some(journey) = journey.as_mut().filter(|_| !step.action.needs_socket()) else {
             return route.answer(came, step);
         };
-        let Some(next) = journey.arrived(route, step, *trace)? else {
+        let Some(next) = journey.arrived(route, step)? else {
             return route.answer(came, step);
         };
         drop(came);
         // Boxed, because few responses are redirects.
-        let came = Box::pin(journey.follow(route, next, step)).await.map_err(through)?;
+        let came = Box::pin(journey.follow(route, next, step, *trace)).await.map_err(through)?;
         journey.route_mut(route).answer(came, step)
     }
 

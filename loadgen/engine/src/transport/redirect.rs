@@ -13,8 +13,7 @@ const OF_THE_BODY: [&[u8]; 4] =
     [b"content-encoding", b"content-language", b"content-location", b"content-type"];
 
 /// Fields that only the server may see for which they were meant.
-const OF_THE_SERVER: [&[u8]; 5] =
-    [b"authorization", b"cookie", b"host", b"proxy-authorization", b"traceparent"];
+const OF_THE_SERVER: [&[u8]; 4] = [b"authorization", b"cookie", b"host", b"proxy-authorization"];
 
 /// A request, as far as it does not depend on the version of HTTP.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 //! Runs one user, from its first request to its last.
 
 mod once;
+mod outcomes;
 mod socket;
 mod tracer;
 
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::yield_now;
 
+use self::outcomes::Iteration;
 use self::tracer::Tracer;
 use super::alarm::{Alarm, Rang};
 use super::chance::Chance;
@@ -21,7 +23,7 @@ use super::plan::Plan;
 use super::rows::{Supply, Turn};
 use super::tracing::Tracing;
 use super::transport::{Failure, Link, Transport};
-use loadgen_measure::{Ending, ErrorKind, Outcome, Recorder};
+use loadgen_measure::{Ending, ErrorKind, Recorder};
 use loadgen_scenario::{Assign, Data, Model, OnError, Secrets, Step, ThinkTime};
 
 /// Number of a user's first iteration in the warm-up. The number is far from the numbers of counted
@@ -46,16 +48,6 @@ pub(super) struct Shared {
     pub transport: Transport,
     /// `None` if no request is traced.
     pub tracing: Option<Tracing>,
-}
-
-/// An iteration of a user, from its first request on.
-struct Iteration {
-    flow: usize,
-    counted: bool,
-    /// Planned time of the first request, or the time of its send; `None` before the first request.
-    begun: Option<Instant>,
-    /// Think times since then.
-    paused: Duration,
 }
 
 /// A running user.
@@ -234,24 +226,6 @@ impl<'a> User<'a> {
         }
     }
 
-    /// Counts an iteration that sent a request. Its latency leaves out the user's think times.
-    fn record_iteration(&self, iteration: &Iteration, ending: Ending<'_>) {
-        let Some(begun) = iteration.begun else { return };
-        self.shared.recorder.record_iteration(&Outcome {
-            step: iteration.flow,
-            counted: iteration.counted,
-            planned: begun + iteration.paused,
-            sent: None,
-            first_byte: None,
-            done: self.now,
-            bytes: 0,
-            resent: false,
-            ending,
-            stream: None,
-            counters: &[],
-        });
-    }
-
     /// Waits for the user's think time before its next request. Returns
     /// `false` if the round ends first.
     async fn think(&mut self) -> bool {
@@ -280,7 +254,7 @@ impl<'a> User<'a> {
         if let Some(tracer) = &mut self.tracer
             && let Some(context) = tracer.begin(index)
         {
-            self.link.trace(context);
+            self.link.tell_trace(context);
         }
         let sent = Instant::now();
         // Others may have used a shared connection meanwhile.
@@ -364,38 +338,6 @@ impl<'a> User<'a> {
         let message = self.shared.secrets.hidden(failure.message);
         self.record(index, counted, planned, self.now, 0, Ending::Failed(failure.kind, &message));
         Went::Wrong(failure.kind)
-    }
-
-    fn record(
-        &mut self,
-        step: usize,
-        counted: bool,
-        planned: Option<Instant>,
-        sent: Instant,
-        bytes: u64,
-        ending: Ending<'_>,
-    ) {
-        let outcome = Outcome {
-            step,
-            counted,
-            planned: planned.unwrap_or(sent),
-            sent: self.shared.gate.is_open().then_some(sent),
-            first_byte: self.link.first_byte(&self.shared.plan.scenario.steps[step]),
-            done: self.now,
-            bytes,
-            resent: self.link.was_sent_again(),
-            ending,
-            stream: self.link.stream_times(&self.shared.plan.scenario.steps[step]),
-            counters: &self.counters,
-        };
-        let is_stop = self.alarm.has_grace();
-        match is_stop {
-            false => self.shared.recorder.record(&outcome),
-            true => self.shared.recorder.record_stop(&outcome),
-        }
-        if let Some(tracer) = &mut self.tracer {
-            tracer.end(&outcome, is_stop);
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Traces some of a user's requests.
+//! Tells the server of some requests to which trace they belong, and keeps how these ended.
 
 use super::Shared;
 use crate::tracing::{Chooser, Tracing};
@@ -24,10 +24,11 @@ impl<'a> Tracer<'a> {
     /// Begins a request of the step at this index. Returns its trace, which the server must be told; `None` if the
     /// request is not traced.
     pub(super) fn begin(&mut self, step: usize) -> Option<TraceContext> {
-        let chosen = if self.tracing.can_trace(step) { self.chooser.next() } else { None };
-        let chosen = chosen.filter(|_| self.recorder.may_trace());
-        self.current = chosen.map(|context| (context, None));
-        chosen
+        let is_traced =
+            self.tracing.can_trace(step) && self.chooser.chooses() && self.recorder.may_trace();
+        let context = is_traced.then(|| self.chooser.context());
+        self.current = context.map(|context| (context, None));
+        context
     }
 
     /// Notes the status of the response.
@@ -40,7 +41,7 @@ impl<'a> Tracer<'a> {
     /// Ends the request, which was counted. `is_stop` tells whether it is of a stop step.
     pub(super) fn end(&mut self, outcome: &Outcome<'_>, is_stop: bool) {
         if let Some((context, status)) = self.current.take() {
-            self.recorder.trace(outcome, context, status, is_stop);
+            self.recorder.keep_traced(outcome, context, status, is_stop);
         }
     }
 }

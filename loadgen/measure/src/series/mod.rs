@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::counts::Counts;
 use super::seconds::Told;
 use super::timeline::Phase;
-use super::trace::TracedRequest;
+use super::traces::TracedRequest;
 
 /// Results of one second, or of the part of a second that lies in one phase of the round and in one
 /// stage of the load.
@@ -43,11 +43,9 @@ pub struct Snapshot {
     /// Results of each second and phase in which anything was counted.
     pub intervals: Vec<Interval>,
     /// Requests that were traced, of those that ended since the last snapshot.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub traced: Vec<TracedRequest>,
-    /// Requests that were chosen to be traced, but were not, because too many were.
-    #[serde(default)]
-    pub untraced: u64,
+    /// Requests that were chosen to be traced, but were not: see [`Traces::MOST`](super::Traces::MOST).
+    pub over_limit: u64,
 }
 
 impl Snapshot {

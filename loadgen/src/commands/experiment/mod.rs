@@ -105,6 +105,7 @@ fn published(args: &ExperimentArgs, quick: bool) -> Result<Published, Failure> {
         }
         groups.push(first..jobs.len());
     }
+    unused::refuse_traces(settings.measuring, jobs.iter().map(|job: &Job| &job.scenario))?;
     Ok(Published { file, quick, jobs, groups, searches, left_out, target_cpus })
 }
 

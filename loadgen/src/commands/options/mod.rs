@@ -101,7 +101,7 @@ pub fn job(
         (running, _) => running,
     };
     unused::refuse(&common.measuring, running.is_some(), &numbers, has_backends)?;
-    unused::refuse_traces(&common.measuring, &scenario)?;
+    unused::refuse_traces(&common.measuring, std::iter::once(&scenario))?;
     let runtime = runtime::runtime(common.measuring.runtime)?;
     let subject = match running {
         None => Subject::of_lab(&common.target, &scenario, runtime)?,

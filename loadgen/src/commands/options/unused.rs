@@ -48,11 +48,14 @@ pub fn refuse_tls(
     refused(option.filter(|_| !is_tls).map(|option| (option, why, "leave out the option")))
 }
 
-/// Returns an error for `--trace-one-in` if no request of the scenario can be traced.
-pub fn refuse_traces(measuring: &MeasuringArgs, scenario: &Scenario) -> Result<(), Failure> {
+/// Returns an error for `--trace-one-in` if no request of the scenarios can be traced.
+pub fn refuse_traces<'a>(
+    measuring: &MeasuringArgs,
+    mut scenarios: impl Iterator<Item = &'a Scenario>,
+) -> Result<(), Failure> {
     let is_unused = measuring.telemetry.trace_one_in.is_some()
-        && !scenario.steps.iter().any(Step::can_be_traced);
-    let why = "has no effect: the scenario sends only messages, or has `traceparent` of its own";
+        && !scenarios.any(|scenario| scenario.steps.iter().any(Step::can_be_traced));
+    let why = "has no effect: all steps send messages, or have a header `traceparent` of their own";
     refused(is_unused.then_some(("--trace-one-in", why, "leave out the option")))
 }
 

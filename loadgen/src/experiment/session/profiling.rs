@@ -70,7 +70,8 @@ impl Session<'_> {
         let job = self.job();
         let of = &job.contenders[contender];
         let (url, mut running) = self.up(contender, &of.log(number, job.is_matrix())).await?;
-        let plan = plan(contender, url, number);
+        // The profiler makes requests slow, for which no server should be blamed.
+        let plan = Plan { trace_one_in: None, ..plan(contender, url, number) };
         let name = format!("{} under the profiler", of.name);
         let group = job.group.as_deref();
         let begun = Begun { contender, number, name: &name, group, plan: &plan };

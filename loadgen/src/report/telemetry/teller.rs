@@ -16,7 +16,7 @@ use crate::report::view::PlannedLoad;
 const ROOM: usize = 64;
 
 /// Most traced requests that wait to be told.
-const MOST_TRACED: usize = 10_000;
+const MOST_TRACED: usize = 4_000;
 
 /// Time between two messages about counts.
 const EVERY: Duration = Duration::from_secs(1);
@@ -82,7 +82,7 @@ impl Channel {
         if !counted.is_empty() {
             self.tell(Told::Counted(counted, ended));
         }
-        if !traced.requests.is_empty() || traced.untraced > 0 {
+        if !traced.requests.is_empty() || traced.over_limit > 0 {
             self.tell(Told::Traced(traced));
         }
     }
@@ -127,8 +127,8 @@ impl TelemetryTeller {
         let room = MOST_TRACED.saturating_sub(traced.requests.len()).min(snapshot.traced.len());
         let (kept, others) = snapshot.traced.split_at(room);
         traced.requests.extend(kept.iter().map(|request| (worker, request.clone())));
-        traced.lost = traced.lost.saturating_add(others.len() as u64);
-        traced.untraced = traced.untraced.saturating_add(snapshot.untraced);
+        traced.dropped = traced.dropped.saturating_add(others.len() as u64);
+        traced.over_limit = traced.over_limit.saturating_add(snapshot.over_limit);
     }
 
     /// Tells the load that is planned for now, and once a second what was counted.

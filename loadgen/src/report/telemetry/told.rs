@@ -46,9 +46,9 @@ pub(super) struct Traced {
     /// Each with the number of the worker that sent it.
     pub requests: Vec<(u32, TracedRequest)>,
     /// Number of further ones, which were too many to be kept.
-    pub lost: u64,
+    pub dropped: u64,
     /// Number of those that were chosen to be traced, but were not, because too many were.
-    pub untraced: u64,
+    pub over_limit: u64,
 }
 
 /// A target, and what is sent to it.

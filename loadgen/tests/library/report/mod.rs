@@ -19,3 +19,4 @@ mod shown;
 mod slices;
 mod stages;
 mod streams;
+mod traces;

@@ -1,6 +1,6 @@
 //! Tests that servers are told to which trace a request belongs, over all transports alike.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 
 use loadgen::engine::Plan;
@@ -66,15 +66,13 @@ async fn a_server_is_told_the_trace_and_another_server_is_not() {
         assert_eq!(seen[..7], expected, "{transport}");
         // Two iterations, and none of the step with a header of its own.
         assert_eq!(traced.len(), 8, "{transport}");
-        let numbers: BTreeMap<_, _> =
-            contexts.iter().map(|it| (it[3..35].to_owned(), ())).collect();
-        assert_eq!(numbers.len(), 8, "{transport}: each is a trace of its own");
+        let ids: BTreeSet<&str> = contexts.iter().map(|it| &it[3..35]).collect();
+        assert_eq!(ids.len(), 8, "{transport}: each is a trace of its own");
         for (at, request) in traced.iter().enumerate() {
             assert_eq!((request.step, request.phase), (at as u32 % 4, Phase::Hold));
             assert_eq!(request.status, Some(200), "{transport}: of the last response");
             match (at % 4, &request.end) {
-                (1, TracedEnd::Failed(ErrorKind::Status, why)) => assert!(why.contains("200")),
-                (0 | 2 | 3, TracedEnd::Answered) => {}
+                (1, TracedEnd::Failed(ErrorKind::Status)) | (0 | 2 | 3, TracedEnd::Answered) => {}
                 (_, end) => panic!("{transport}: {end:?}"),
             }
         }

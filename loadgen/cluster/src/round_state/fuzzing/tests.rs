@@ -12,6 +12,7 @@ use loadgen_engine::Finished;
 use loadgen_engine::Results;
 use loadgen_measure::{
     BodySizes, Counts, ErrorKind, Interval, Latencies, Snapshot, StrainSample, StreamCounts,
+    TraceContext, TracedEnd, TracedRequest,
 };
 
 /// Generates any number, usually an extreme number.
@@ -58,9 +59,28 @@ fn snapshot() -> impl Strategy<Value = Snapshot> {
     let interval = (phase, small(), of(), of()).prop_map(|(phase, second, steps, flows)| {
         Interval { phase, second, steps, flows, ..Interval::default() }
     });
-    (small(), prop::collection::vec(interval, 0..3))
-        .prop_map(|(number, intervals)| Snapshot::new(number, intervals))
+    let traced = prop_oneof![9 => 0_usize..3, 1 => 999_usize..1_003];
+    (small(), prop::collection::vec(interval, 0..3), traced, any::<u64>()).prop_map(
+        |(number, intervals, traced, over_limit)| {
+            let traced = vec![TRACED; traced];
+            Snapshot { number, intervals, traced, over_limit }
+        },
+    )
 }
+
+/// A traced request with the strangest times.
+const TRACED: TracedRequest = TracedRequest {
+    step: u32::MAX,
+    phase: Phase::Hold,
+    context: TraceContext { trace_id: [0; 16], span_id: [0; 8] },
+    sent_unix_ns: u64::MAX,
+    delay: Duration::MAX,
+    first_byte: Some(Duration::MAX),
+    took: Duration::MAX,
+    status: Some(u16::MAX),
+    resent: true,
+    end: TracedEnd::Answered,
+};
 
 fn news() -> impl Strategy<Value = News> {
     let sample = (time(), time(), any::<u32>(), time());

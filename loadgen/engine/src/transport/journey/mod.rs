@@ -181,12 +181,11 @@ impl Journey {
     }
 
     /// Keeps the cookies of the response to `step`, which has come from the server under load. Returns the next
-    /// request, if the response is a redirect that the step follows; it belongs to the same `trace`.
+    /// request, if the response is a redirect that the step follows.
     pub(super) fn arrived(
         &mut self,
         home: &Route,
         step: &Step,
-        trace: Option<TraceContext>,
     ) -> Result<Option<Request>, Failure> {
         let (status, headers) = home.head();
         keep(&mut self.jar, headers, || self.at.url(&self.shared, home.target()));
@@ -195,25 +194,24 @@ impl Journey {
         }
         let Some(location) = headers.first("location") else { return Ok(None) };
         let url = self.at.url(&self.shared, home.target());
-        let mut request = Request::of(step, url, home.rendered(!becomes_get(&step.method, status)));
-        if let Some(context) = trace {
-            request.fields.push(Step::TRACEPARENT.as_bytes(), context.to_string().as_bytes());
-        }
-        let next = request.redirected(status, location)?;
+        let next = Request::of(step, url, home.rendered(!becomes_get(&step.method, status)))
+            .redirected(status, location)?;
         self.resent = home.was_sent_again();
         self.note(status, &next);
         Ok(Some(next))
     }
 
-    /// Sends `request`, to which a redirect leads, and those to which further redirects lead.
+    /// Sends `request`, to which a redirect leads, and those to which further redirects lead. The server under load is
+    /// told that they belong to `trace`.
     pub(super) async fn follow(
         &mut self,
         home: &mut Route,
         mut request: Request,
         step: &Step,
+        trace: Option<TraceContext>,
     ) -> Result<Came, Failure> {
         loop {
-            let came = self.send(home, &request, step).await?;
+            let came = self.send(home, &request, step, trace).await?;
             let Self { jar, away, is_away, .. } = &mut *self;
             let (status, headers) = answering(away, *is_away, home).head();
             keep(jar, headers, || request.url.clone());
@@ -235,6 +233,7 @@ impl Journey {
         home: &mut Route,
         request: &Request,
         step: &Step,
+        trace: Option<TraceContext>,
     ) -> Result<Came, Failure> {
         let is_away = !have_one_origin(&request.url, &self.shared.url);
         if is_away {
@@ -257,6 +256,9 @@ impl Journey {
             if !cookies.is_empty() {
                 route.add_field(COOKIE.as_str(), &cookies);
             }
+        }
+        if let Some(context) = trace.filter(|_| !is_away) {
+            route.add_field(Step::TRACEPARENT, &context.to_string());
         }
         let sent = route.send(step).await;
         self.resent |= route.was_sent_again();

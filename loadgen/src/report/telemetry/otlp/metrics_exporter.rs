@@ -9,7 +9,8 @@ use tokio::time::{MissedTickBehavior, interval, sleep};
 
 use super::metrics_message::{Counting, Gauges, ended, gauges, message};
 use super::sender::{FIRST_WAIT, LONGEST_WAIT, PATIENCE, Refused, Sender, shortened};
-use super::settings::{BadSetting, OtlpSettings, Temporality};
+use super::settings::{OtlpSettings, Temporality};
+use super::variables::BadSetting;
 use crate::report::telemetry::known::Known;
 use crate::report::telemetry::shared::Shared;
 

@@ -2,8 +2,10 @@
 //!
 //! The libraries of OpenTelemetry measure by themselves, and take no histogram that exists already; so the messages
 //! of the protocol are filled here (`metrics_message`, `spans_message`, with `parts` that both have), and sent
-//! (`metrics_exporter`, `spans_exporter`, both by a `sender`), as the user set them up (`settings`).
+//! (`metrics_exporter`, `spans_exporter`, both by a `sender`), as the user set them up (`settings`, with a
+//! `destination` for each signal, from `variables`).
 
+mod destination;
 mod metrics_exporter;
 mod metrics_message;
 mod parts;
@@ -11,13 +13,15 @@ mod sender;
 mod settings;
 mod spans_exporter;
 mod spans_message;
+mod variables;
 
 use std::sync::Arc;
 
 use self::metrics_exporter::MetricsExporter;
 use self::spans_exporter::SpansExporter;
 use super::shared::Shared;
-pub use settings::{BadSetting, OtlpSettings, is_disabled, resource_attributes};
+pub use settings::{OtlpSettings, is_disabled, resource_attributes};
+pub use variables::BadSetting;
 
 /// Sends what is known to collectors.
 pub(super) struct Exporter {

@@ -9,7 +9,8 @@ use flate2::write::GzEncoder;
 use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Identity, Response, redirect};
 
-use super::settings::{BadSetting, Destination};
+use super::destination::Destination;
+use super::variables::BadSetting;
 use crate::text::in_one_line;
 
 /// Time in which the last message must arrive, after the end of the measurement.

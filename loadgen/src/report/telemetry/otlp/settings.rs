@@ -1,18 +1,10 @@
 //! Reads where and how metrics and spans are exported, by the environment variables that OpenTelemetry defines
 //! (<https://opentelemetry.io/docs/specs/otel/protocol/exporter/>).
 
-use std::path::PathBuf;
 use std::time::Duration;
 
-use percent_encoding::percent_decode_str;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
-use url::Url;
-
-/// Where the collector is, unless somebody says otherwise.
-const ENDPOINT: &str = "http://localhost:4318";
-
-/// Protocol in which loadgen exports.
-const PROTOCOL: &str = "http/protobuf";
+use super::destination::{Destination, Signal};
+use super::variables::{BadSetting, milliseconds, one_of, pairs};
 
 /// Whether a message has the sums since the start, or what was added since the last message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -20,31 +12,6 @@ pub(in crate::report::telemetry) enum Temporality {
     #[default]
     Cumulative,
     Delta,
-}
-
-/// What is exported: OpenTelemetry has an address and settings for each signal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Signal {
-    Metrics,
-    Traces,
-}
-
-impl Signal {
-    /// The signal as a part of the name of an environment variable.
-    fn name(self) -> &'static str {
-        match self {
-            Self::Metrics => "METRICS",
-            Self::Traces => "TRACES",
-        }
-    }
-
-    /// Path below the collector's URL.
-    fn path(self) -> &'static str {
-        match self {
-            Self::Metrics => "v1/metrics",
-            Self::Traces => "v1/traces",
-        }
-    }
 }
 
 /// Where and how metrics and, if any request is traced, spans are exported.
@@ -56,52 +23,6 @@ pub struct OtlpSettings {
     /// Time between two messages with metrics.
     pub(in crate::report::telemetry) interval: Duration,
     pub(super) temporality: Temporality,
-}
-
-/// Where and how the messages of one signal are sent.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Destination {
-    /// URL that takes the messages.
-    pub url: Url,
-    /// Headers of each message, which may have a secret.
-    pub headers: HeaderMap,
-    /// Longest time for a message and its answer.
-    pub timeout: Duration,
-    pub is_compressed: bool,
-    /// Files in PEM form: certificates of authorities to trust, own certificate, and its private key.
-    pub authorities: Option<PemFile>,
-    pub certificate: Option<PemFile>,
-    pub key: Option<PemFile>,
-}
-
-/// A file in PEM form.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct PemFile {
-    /// Environment variable that names it.
-    setting: String,
-    path: PathBuf,
-}
-
-impl PemFile {
-    pub(super) fn read(&self) -> Result<Vec<u8>, BadSetting> {
-        std::fs::read(&self.path).map_err(|error| self.wrong(&format!("cannot read it: {error}")))
-    }
-
-    pub(super) fn wrong(&self, what: &str) -> BadSetting {
-        BadSetting {
-            message: format!("{} names {}: {what}", self.setting, self.path.display()),
-            help: "name a file in PEM form".to_owned(),
-        }
-    }
-}
-
-/// A setting that cannot be followed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BadSetting {
-    /// What is wrong, with the name of the setting.
-    pub message: String,
-    /// What to do about it.
-    pub help: String,
 }
 
 impl OtlpSettings {
@@ -146,89 +67,6 @@ pub fn is_disabled(variable: impl Fn(&str) -> Option<String>) -> bool {
     variable("OTEL_SDK_DISABLED").is_some_and(|value| value.trim().eq_ignore_ascii_case("true"))
 }
 
-impl Destination {
-    /// Reads the settings for a signal.
-    fn read(
-        signal: Signal,
-        url: Option<&str>,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, BadSetting> {
-        let own = |name: &str| format!("OTEL_EXPORTER_OTLP_{}_{name}", signal.name());
-        // The variable for the signal has precedence over that for all signals.
-        let either = |name: &str| {
-            let names = [own(name), format!("OTEL_EXPORTER_OTLP_{name}")];
-            names.into_iter().find_map(|name| variable(&name).map(|value| (name, value)))
-        };
-        if let Some((name, protocol)) = either("PROTOCOL").filter(|(_, it)| it.trim() != PROTOCOL) {
-            let help = format!(
-                "set {}={PROTOCOL}, and name a URL that takes it: --otlp={ENDPOINT}",
-                own("PROTOCOL")
-            );
-            let message = format!("{name} is \"{protocol}\", but loadgen exports only {PROTOCOL}");
-            return Err(BadSetting { message, help });
-        }
-        let endpoint = own("ENDPOINT");
-        let url = match (url, variable(&endpoint)) {
-            // The URL of the command line is first that of metrics.
-            (_, Some(url)) if signal == Signal::Traces => parsed(&endpoint, &url)?,
-            (Some(url), _) => below("--otlp", beginning(url), signal)?,
-            (None, Some(url)) => parsed(&endpoint, &url)?,
-            (None, None) => match variable("OTEL_EXPORTER_OTLP_ENDPOINT") {
-                Some(url) => below("OTEL_EXPORTER_OTLP_ENDPOINT", &url, signal)?,
-                None => below("--otlp", ENDPOINT, signal)?,
-            },
-        };
-        let headers = match either("HEADERS") {
-            Some((name, text)) => headers(&name, &text)?,
-            None => HeaderMap::new(),
-        };
-        let timeout = match either("TIMEOUT") {
-            Some((name, text)) => milliseconds(&name, &text)?,
-            None => Duration::from_secs(10),
-        };
-        let is_compressed = match either("COMPRESSION") {
-            Some((name, text)) => one_of(&name, &text, &[("gzip", true), ("none", false)])?,
-            None => false,
-        };
-        let path =
-            |name| either(name).map(|(setting, path)| PemFile { setting, path: path.into() });
-        Ok(Self {
-            url,
-            headers,
-            timeout,
-            is_compressed,
-            authorities: path("CERTIFICATE"),
-            certificate: path("CLIENT_CERTIFICATE"),
-            key: path("CLIENT_KEY"),
-        })
-    }
-
-    /// Returns the URL without a password.
-    pub fn shown_url(&self) -> String {
-        let mut shown = self.url.clone();
-        // Refused only by URLs that cannot have one.
-        let _ = shown.set_password(None).and_then(|()| shown.set_username(""));
-        // The query may have a key.
-        shown.set_query(None);
-        shown.set_fragment(None);
-        shown.to_string()
-    }
-}
-
-/// Returns the URL of a signal below that of a collector.
-fn below(name: &str, text: &str, signal: Signal) -> Result<Url, BadSetting> {
-    let mut url = parsed(name, text)?;
-    let path = format!("{}/{}", url.path().trim_end_matches('/'), signal.path());
-    url.set_path(&path);
-    Ok(url)
-}
-
-/// Returns the URL of a collector, if that of the command line has the path of metrics already.
-fn beginning(text: &str) -> &str {
-    let whole = format!("/{}", Signal::Metrics.path());
-    text.trim_end_matches('/').strip_suffix(&whole).unwrap_or(text)
-}
-
 /// Reads the attributes that the user gives to all metrics.
 ///
 /// # Errors
@@ -246,71 +84,6 @@ pub fn resource_attributes(
         attributes.push(("service.name".to_owned(), name));
     }
     Ok(attributes)
-}
-
-fn parsed(name: &str, text: &str) -> Result<Url, BadSetting> {
-    let wrong = |what: &str| BadSetting {
-        message: format!("{name}: {what}"),
-        help: format!("name the URL of a collector, such as {ENDPOINT}"),
-    };
-    let url = Url::parse(text.trim()).map_err(|error| wrong(&error.to_string()))?;
-    match url.scheme() {
-        "http" | "https" if url.has_host() => Ok(url),
-        scheme => Err(wrong(&format!("a collector has an http:// or https:// URL, not {scheme}:"))),
-    }
-}
-
-fn headers(name: &str, text: &str) -> Result<HeaderMap, BadSetting> {
-    let mut headers = HeaderMap::new();
-    for (key, value) in pairs(name, text)? {
-        // The value may be a secret.
-        let wrong = || BadSetting {
-            message: format!(
-                "{name}: \"{key}\" is no header, or has a value that no header may have"
-            ),
-            help: "write NAME=VALUE,NAME=VALUE, with percent-encoded values".to_owned(),
-        };
-        let mut value = HeaderValue::from_str(&value).map_err(|_| wrong())?;
-        value.set_sensitive(true);
-        headers.append(HeaderName::try_from(&key).map_err(|_| wrong())?, value);
-    }
-    Ok(headers)
-}
-
-/// Splits `key=value,key=value`, which is percent-encoded.
-fn pairs(name: &str, text: &str) -> Result<Vec<(String, String)>, BadSetting> {
-    let written = text.split(',').map(str::trim).filter(|pair| !pair.is_empty());
-    let pair = |pair: &str| {
-        let (key, value) = pair.split_once('=').filter(|(key, _)| !key.trim().is_empty())?;
-        let decoded =
-            |text: &str| Some(percent_decode_str(text.trim()).decode_utf8().ok()?.into_owned());
-        Some((decoded(key)?, decoded(value)?))
-    };
-    // An entry may be a secret.
-    let wrong = |number: usize| BadSetting {
-        message: format!("{name}: entry {} is not KEY=VALUE", number + 1),
-        help: "write KEY=VALUE,KEY=VALUE, with percent-encoded values".to_owned(),
-    };
-    written.enumerate().map(|(number, text)| pair(text).ok_or_else(|| wrong(number))).collect()
-}
-
-fn milliseconds(name: &str, text: &str) -> Result<Duration, BadSetting> {
-    let ms = text.trim().parse().ok().filter(|ms| *ms > 0);
-    ms.map(Duration::from_millis).ok_or_else(|| BadSetting {
-        message: format!("{name} is \"{text}\", which is no number of milliseconds above 0"),
-        help: format!("set it to a whole number, such as {name}=10000"),
-    })
-}
-
-fn one_of<T: Copy>(name: &str, text: &str, words: &[(&str, T)]) -> Result<T, BadSetting> {
-    let found = words.iter().find(|(word, _)| word.eq_ignore_ascii_case(text.trim()));
-    found.map(|(_, value)| *value).ok_or_else(|| {
-        let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-        BadSetting {
-            message: format!("{name} is \"{text}\", which loadgen does not know"),
-            help: format!("use one of: {}", words.join(", ")),
-        }
-    })
 }
 
 #[cfg(test)]
@@ -351,7 +124,9 @@ mod tests {
     fn spans_go_where_metrics_go_unless_a_variable_says_otherwise() {
         let url = |url, set: &[_]| read(url, set).unwrap().unwrap().traces.unwrap().url.to_string();
         assert_eq!(url(None, &[]), "http://localhost:4318/v1/traces");
-        assert_eq!(url(Some("https://a/otlp/v1/metrics"), &[]), "https://a/otlp/v1/traces");
+        for given in ["https://a/otlp/v1/metrics", "https://a/otlp/v1/traces/", "https://a/otlp/"] {
+            assert_eq!(url(Some(given), &[]), "https://a/otlp/v1/traces");
+        }
         assert_eq!(url(None, &[(ALL, "http://a")]), "http://a/v1/traces");
         let set = [("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://tempo:4318/v1/traces")];
         assert_eq!(url(Some("http://prometheus"), &set), "http://tempo:4318/v1/traces");

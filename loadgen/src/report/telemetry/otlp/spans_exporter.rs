@@ -7,9 +7,10 @@ use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse
 use prost::Message as _;
 use tokio::time::{MissedTickBehavior, interval, sleep};
 
+use super::destination::Destination;
 use super::sender::{FIRST_WAIT, LONGEST_WAIT, PATIENCE, Sender, shortened};
-use super::settings::{BadSetting, Destination};
 use super::spans_message::message;
+use super::variables::BadSetting;
 use crate::report::telemetry::shared::Shared;
 use crate::report::telemetry::spans::Span;
 

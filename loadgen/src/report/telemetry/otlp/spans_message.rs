@@ -1,12 +1,14 @@
 //! Fills the messages with spans (<https://opentelemetry.io/docs/specs/otel/trace/api/>).
 
+use std::time::Duration;
+
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceRequest;
 use opentelemetry_proto::tonic::trace::v1::span::{Event, SpanKind};
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{self as v1, ResourceSpans, ScopeSpans, Status};
 
 use super::parts::{attributes, of_command, scope, seconds};
-use crate::measure::TracedEnd;
+use crate::measure::{ErrorKind, TracedEnd};
 use crate::report::telemetry::known;
 use crate::report::telemetry::spans::Span;
 
@@ -22,21 +24,31 @@ pub(super) fn message(resource: &[(String, String)], spans: &[Span]) -> ExportTr
     ExportTraceServiceRequest { resource_spans: vec![resource_spans] }
 }
 
-/// Returns a request as a span, by the semantic conventions for clients of HTTP. The URL is left out, because it may have
-/// a secret.
+/// Returns a request as a span, by the semantic conventions for clients of HTTP. The URL and what the server answered
+/// are left out, because they may have a secret.
 fn span(of: &Span) -> v1::Span {
     let Span { target, round, worker, request } = of;
     let step = target.steps.get(request.step as usize);
-    let end_ns = |after: std::time::Duration| {
-        let after = u64::try_from(after.as_nanos()).unwrap_or(u64::MAX);
-        request.sent_unix_ns.saturating_add(after)
+    let after_send = |time: Duration| {
+        let time = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+        request.sent_unix_ns.saturating_add(time)
     };
-    let (ending, error, message) = match &request.end {
-        TracedEnd::Answered => ("answered", None, String::new()),
-        TracedEnd::Failed(kind, why) => ("failed", Some(kind.to_string()), why.clone()),
+    let status = request.status.map(|status| status.to_string());
+    let (ending, error) = match request.end {
+        TracedEnd::Answered => ("answered", None),
+        // The conventions want the status itself, if that is the error.
+        TracedEnd::Failed(ErrorKind::Status) => {
+            let of_grpc = || ErrorKind::Status.to_string();
+            (
+                "failed",
+                Some(status.clone().filter(|status| status != "200").unwrap_or_else(of_grpc)),
+            )
+        }
+        TracedEnd::Failed(kind) => ("failed", Some(kind.to_string())),
         // The server has done nothing wrong.
-        TracedEnd::CutOff => ("cut_off", None, String::new()),
+        TracedEnd::CutOff => ("cut_off", None),
     };
+    // A response that the step expects is no error, whatever its status.
     let code = if error.is_some() { StatusCode::Error } else { StatusCode::Unset };
     let of_step = step.map(|step| known::of_step(step, request.phase)).into_iter().flatten();
     let of_request = step.map(|step| known::of_request(step, target)).into_iter().flatten();
@@ -45,7 +57,7 @@ fn span(of: &Span) -> v1::Span {
         ("loadgen.worker", Some(worker.to_string())),
         ("loadgen.ending", Some(ending.to_owned())),
         ("error.type", error),
-        ("http.response.status_code", request.status.map(|status| status.to_string())),
+        ("http.response.status_code", status),
         ("http.request.resend_count", request.resent.then(|| "1".to_owned())),
     ];
     let own = own.into_iter().filter_map(|(key, value)| Some((key, value?)));
@@ -55,8 +67,8 @@ fn span(of: &Span) -> v1::Span {
         attributes.push(seconds("loadgen.request.delay", request.delay.as_secs_f64()));
     }
     let first_byte = request.first_byte.map(|after| Event {
-        time_unix_nano: end_ns(after),
-        name: "first byte".to_owned(),
+        time_unix_nano: after_send(after),
+        name: "loadgen.first_byte".to_owned(),
         ..Event::default()
     });
     v1::Span {
@@ -64,21 +76,13 @@ fn span(of: &Span) -> v1::Span {
         span_id: request.context.span_id.to_vec(),
         // Sampled, as the server was told.
         flags: 1,
-        name: step.map(name).unwrap_or_default(),
+        name: step.map(|step| step.name.clone()).unwrap_or_default(),
         kind: SpanKind::Client.into(),
         start_time_unix_nano: request.sent_unix_ns,
-        end_time_unix_nano: end_ns(request.took),
+        end_time_unix_nano: after_send(request.took),
         attributes,
         events: first_byte.into_iter().collect(),
-        status: Some(Status { message, code: code.into() }),
+        status: Some(Status { code: code.into(), ..Status::default() }),
         ..v1::Span::default()
-    }
-}
-
-/// Returns the method, followed by the step's name, which says what is requested.
-fn name(step: &crate::report::telemetry::LoadedStep) -> String {
-    match &step.method {
-        Some(method) => format!("{method} {}", step.name),
-        None => step.name.clone(),
     }
 }

@@ -1,7 +1,9 @@
-//! Tests over real connections: `otlp` of messages to collectors, `prometheus` of what Prometheus reads.
+//! Tests over real connections: `otlp` of messages with metrics, `spans` of those with spans, `prometheus` of what
+//! Prometheus reads.
 
 mod otlp;
 mod prometheus;
+mod spans;
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
