@@ -36,7 +36,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Path]]:
     for folder in folders:
         url = f"http://127.0.0.1:{server.server_port}"
         short = ["--users", "1", "--duration", "300ms", "--warmup", "0s", "--no-calibrate", "--anyway"]
-        command = [LOADGEN, "run", url, *short, "--out", folder, "--no-progress"]
+        command = [str(LOADGEN), "run", url, *short, "--out", str(folder), "--no-progress"]
         subprocess.run(command, check=True, capture_output=True)
     yield folders
     server.shutdown()
