@@ -8,10 +8,9 @@ use crate::figures::speeds;
 use crate::loss::doubt;
 use crate::record::{
     Bound, CapacityRecord, CapacityTarget, Comparison, Environment, ExperimentRecord, Finding,
-    Lack, LossOf, OverRounds, RankedBy, RunRecord, SearchRecord, SentRecord, SystemRecord,
-    TargetRecord, Verdict,
+    Lack, LossOf, OverRounds, RankedBy, RunRecord, SearchRecord, SentRecord, TargetRecord, Verdict,
 };
-use crate::runs::{Leaves, limited, versions};
+use crate::runs::{Leaves, lasting, limited, versions};
 use loadgen_measure::LatencySummary;
 
 /// A result, as the history keeps it.
@@ -303,16 +302,9 @@ fn place(comparison: &Comparison, target: &str) -> Option<usize> {
 /// other.
 fn common(name: &str, environment: &Environment, sent: Option<&SentRecord>) -> Leaves {
     let mut leaves = Leaves::default();
-    let system = SystemRecord { load_average: None, ..environment.system.clone() };
     // What is left of a machine's memory differs from one start to the next: whole GiB.
     let memory_bytes = environment.memory_bytes >> 30;
-    let of = Environment {
-        system,
-        telemetry: None,
-        git_commit: None,
-        memory_bytes,
-        ..environment.clone()
-    };
+    let of = Environment { git_commit: None, memory_bytes, ..lasting(environment) };
     leaves.add("environment", &of);
     match sent {
         Some(sent) => leaves.add("sent", sent),

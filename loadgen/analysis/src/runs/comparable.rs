@@ -127,10 +127,15 @@ impl Comparable {
 fn leaves(scenario: &str, environment: &Environment) -> Leaves {
     let mut leaves = Leaves::default();
     leaves.add("scenario", scenario);
-    // The load before two runs always differs a little, and so do the numbers of messages with metrics.
-    let system = SystemRecord { load_average: None, ..environment.system.clone() };
-    leaves.add("environment", &Environment { system, telemetry: None, ..environment.clone() });
+    leaves.add("environment", &lasting(environment));
     leaves
+}
+
+/// Returns the environment without what differs between any two results: the load before, and the numbers of messages
+/// with metrics.
+pub(crate) fn lasting(environment: &Environment) -> Environment {
+    let system = SystemRecord { load_average: None, ..environment.system.clone() };
+    Environment { system, telemetry: None, ..environment.clone() }
 }
 
 impl Measured {

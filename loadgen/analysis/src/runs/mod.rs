@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 pub use comparable::Comparable;
 use comparable::Measured;
-pub(super) use comparable::{limited, versions};
+pub(super) use comparable::{lasting, limited, versions};
 pub(super) use unlike::Leaves;
 
 use super::compare::compare_by;
