@@ -31,19 +31,28 @@ def must(done: subprocess.CompletedProcess[str], what: str) -> None:
         fail(f"cannot {what}: {done.stderr.strip()}")
 
 
+def head_of(branch: str) -> str | None:
+    """Return the commit of the branch at origin; nothing if there is no such branch."""
+    listed = git("ls-remote", "origin", f"refs/heads/{branch}")
+    must(listed, f"ask origin for its branch {branch}")
+    return listed.stdout.split()[0] if listed.stdout else None
+
+
+def fetched(branch: str) -> str | None:
+    """Fetch the branch, and return its commit; nothing if there is no such branch."""
+    if head_of(branch) is None:
+        return None
+    must(git("fetch", "--quiet", "--depth=1", "origin", f"refs/heads/{branch}"), f"fetch the branch {branch}")
+    return git("rev-parse", "FETCH_HEAD").stdout.strip()
+
+
 @contextmanager
-def checkout(branch: str) -> Iterator[Path]:
+def checkout(branch: str, head: str | None) -> Iterator[Path]:
     """Check the branch out into a folder of its own, or begin it without files if it does not exist."""
-    where = f"refs/heads/{branch}"
-    listed = git("ls-remote", "--exit-code", "origin", where)
-    # 2: there is no such branch.
-    if listed.returncode != 2:
-        must(listed, f"ask origin for its branch {branch}")
-        must(git("fetch", "--quiet", "--depth=1", "origin", where), f"fetch the branch {branch}")
     with tempfile.TemporaryDirectory() as temporary:
         site = Path(temporary) / "site"
-        if listed.returncode == 0:
-            must(git("worktree", "add", "--quiet", "--detach", str(site), "FETCH_HEAD"), f"check {branch} out")
+        if head:
+            must(git("worktree", "add", "--quiet", "--detach", str(site), head), f"check {branch} out")
         else:
             added = git("worktree", "add", "--quiet", "--no-checkout", "--detach", str(site), "HEAD")
             must(added, f"begin the branch {branch}")
@@ -56,20 +65,29 @@ def checkout(branch: str) -> Iterator[Path]:
             git("branch", "--quiet", "--delete", "--force", NEW)
 
 
+def options() -> list[str]:
+    """Return the options of `loadgen site` that the job names."""
+    words = os.environ.get("PUBLISH_ARGUMENTS", "")
+    try:
+        named = shlex.split(words)
+    except ValueError as error:
+        fail(f"the input arguments cannot be read: {error}: {words}")
+    url = os.environ.get("PUBLISH_URL")
+    return (["--url", url] if url else []) + named
+
+
 def make(site: Path) -> None:
     """Add the new results to the site in this folder."""
-    command = ["loadgen", "site", os.environ["PUBLISH_RESULTS"], "--out", str(site), "--keep"]
-    if url := os.environ.get("PUBLISH_URL"):
-        command += ["--url", url]
-    done = subprocess.run(command + shlex.split(os.environ.get("PUBLISH_ARGUMENTS", "")), check=False)
+    results = os.environ.get("PUBLISH_RESULTS") or "runs"
+    done = subprocess.run(["loadgen", "site", results, "--out", str(site), "--keep", *options()], check=False)
     if done.returncode != 0:
         sys.exit(done.returncode)
     # The pages are shown as they are, without Jekyll.
     (site / ".nojekyll").touch()
 
 
-def publish(site: Path, branch: str) -> bool:
-    """Commit the site and push it. Return whether the branch has it now."""
+def publish(site: Path, branch: str, head: str | None) -> bool:
+    """Commit the site and push it. Return whether the branch has it now; not if another job has changed the branch."""
     must(git("add", "--all", folder=site), "add the pages")
     if git("diff", "--cached", "--quiet", folder=site).returncode == 0:
         print("The site has these results already.")
@@ -77,21 +95,27 @@ def publish(site: Path, branch: str) -> bool:
     name = ["-c", "user.name=loadgen", "-c", "user.email=loadgen@localhost"]
     committed = git(*name, "commit", "--quiet", "--message", "Results of loadgen", folder=site)
     must(committed, "commit the pages")
-    pushed = git("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}", folder=site)
+    commit = git("rev-parse", "HEAD", folder=site).stdout.strip()
+    # From here, because the address of origin may be a path from here.
+    pushed = git("push", "--quiet", "origin", f"{commit}:refs/heads/{branch}")
     if pushed.returncode == 0:
         return True
-    if "[rejected]" not in pushed.stderr and "[remote rejected]" not in pushed.stderr:
-        must(pushed, f"push the branch {branch}; the job needs the permission contents: write")
-    print(f"Another job has published meanwhile: {pushed.stderr.strip()}", file=sys.stderr)
+    if head_of(branch) == head:
+        must(pushed, f"push the branch {branch}")
+    print("Another job has published meanwhile: the pages are made again.", file=sys.stderr)
     return False
 
 
 def main() -> None:
-    branch = os.environ["PUBLISH_BRANCH"]
+    branch = os.environ.get("PUBLISH_BRANCH") or "gh-pages"
+    if git("check-ref-format", f"refs/heads/{branch}").returncode != 0:
+        fail(f"the input branch is no name of a branch: {branch}")
+    options()
     for _ in range(ATTEMPTS):
-        with checkout(branch) as site:
+        head = fetched(branch)
+        with checkout(branch, head) as site:
             make(site)
-            if publish(site, branch):
+            if publish(site, branch, head):
                 return
     fail(f"the branch {branch} changed {ATTEMPTS} times while pages were made")
 

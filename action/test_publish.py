@@ -56,6 +56,7 @@ def project(tmp_path: Path) -> Path:
     git(tmp_path, "init", "--quiet", "--bare", "origin")
     git(tmp_path, "clone", "--quiet", "origin", "project")
     folder = tmp_path / "project"
+    git(folder, "remote", "set-url", "origin", "../origin")
     (folder / "code.py").write_text("print(1)\n")
     git(folder, "add", "code.py")
     git(folder, "commit", "--quiet", "--message", "code")
@@ -114,6 +115,20 @@ def test_what_cannot_be_published_fails_with_the_reason(project: Path, results: 
     absent = publish(project, tmp_path / "absent")
     assert absent.returncode != 0
     assert "absent" in absent.stderr
+    for variables, why in [
+        ({"PUBLISH_BRANCH": "a branch"}, "the input branch is no name of a branch: a branch"),
+        ({"PUBLISH_ARGUMENTS": "--title 'open"}, "the input arguments cannot be read: No closing quotation"),
+    ]:
+        done = publish(project, results[0], **variables)
+        assert (done.returncode, f"::error title=loadgen::{why}" in done.stdout) == (1, True), done.stdout
+    hook = tmp_path / "origin" / "hooks" / "pre-receive"
+    hook.write_text("#!/bin/sh\necho no pages today\nexit 1\n")
+    hook.chmod(0o755)
+    done = publish(project, results[0])
+    assert done.returncode == 1
+    assert "no pages today" in done.stdout
+    assert "meanwhile" not in done.stderr
+    hook.unlink()
     git(project, "remote", "set-url", "origin", str(tmp_path / "gone"))
     done = publish(project, results[0])
     assert done.returncode == 1

@@ -18,7 +18,7 @@ pub struct SiteArgs {
     #[arg(long, value_name = "TEXT", default_value = "Results of load tests")]
     pub title: String,
     /// Address at which the site will be, for the links of its feed.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", value_parser = web_address)]
     pub url: Option<String>,
     /// Name of the folder of a result with which the newest ones are compared, such as that of the last release.
     #[arg(long, value_name = "NAME")]
@@ -37,3 +37,12 @@ Examples:
   loadgen site                                   runs/ as pages in public/
   loadgen site nightly --baseline v2.1 --out public
   loadgen site --check contributed/              may these results be shown?";
+
+/// Accepts only an address of the web: browsers would run others.
+fn web_address(text: &str) -> Result<String, String> {
+    let url = url::Url::parse(text).map_err(|error| format!("is no URL: {error}"))?;
+    match url.scheme() {
+        "http" | "https" => Ok(text.to_owned()),
+        _ => Err("is no http:// or https:// URL".to_owned()),
+    }
+}

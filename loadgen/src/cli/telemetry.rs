@@ -20,13 +20,17 @@ pub struct TelemetryArgs {
     pub otlp: Option<String>,
     /// Send the header `traceparent` with one request in N, on average, and a span for it to the collector of
     /// --otlp, so that the slow request is found in the server's own trace [default: trace none].
-    #[arg(long, value_name = "N", requires = "otlp")]
+    #[arg(long, value_name = "N", requires = "otlp", value_parser = one_in)]
     pub trace_one_in: Option<NonZeroU32>,
     /// Serve metrics for Prometheus at this address, below /metrics: HOST:PORT, HOST, or PORT of this host only;
     /// 127.0.0.1:9464 without ADDRESS. At the end, wait up to 65 s until Prometheus has the last values [default:
     /// serve none].
     #[arg(long, value_name = "ADDRESS", num_args = 0..=1, require_equals = true, default_missing_value = "127.0.0.1", value_parser = address)]
     pub prometheus: Option<ServeAddress>,
+}
+
+fn one_in(text: &str) -> Result<NonZeroU32, String> {
+    text.parse().map_err(|_| "is no whole number from 1 to 4294967295".to_owned())
 }
 
 /// Parses an address, with the port that Prometheus is told of unless the text has another.

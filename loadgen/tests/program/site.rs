@@ -136,6 +136,10 @@ async fn a_check_refuses_results_that_contradict_themselves() {
         refused("do not follow from its latencies", |record| {
             record["targets"][0]["latency_histograms"] = serde_json::json!({});
         });
+        refused("more than 1 % of the requests failed", |record| {
+            let total = &mut record["targets"][0]["rounds"][0]["total"];
+            total["errors"] = (total["requests"].as_u64().unwrap() / 2).into();
+        });
         refused("it was interrupted", |record| record["interrupted"] = true.into());
         refused("loadgen itself limited the rate", |record| {
             record["targets"][0]["bottleneck"] = "generator".into();
@@ -170,7 +174,12 @@ fn foreign_folders_and_folders_without_results_are_errors() {
     fs::write(project.path("pages/.git"), "gitdir: elsewhere").unwrap();
     fs::write(project.path("pages/CNAME"), "example.net").unwrap();
     let finished = project.run(&["site", "results", "--out=pages"]);
-    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    // That none of the results can be read comes after.
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    assert!(finished.stderr.contains("no_results"), "{}", finished.stderr);
+    let finished = project.run(&["site", "results", "--url=javascript:alert(1)"]);
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    assert!(finished.stderr.contains("is no http:// or https:// URL"), "{}", finished.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,7 +64,7 @@ pub(super) async fn end(
 /// Waits until Prometheus, if it is served, has the last values. Ctrl-C ends the wait; if the command was `interrupted`
 /// already, a second one ends loadgen.
 pub(super) fn linger(telemetry: &Telemetry, interrupted: bool, interrupt: &CancellationToken) {
-    let Some(longest) = telemetry.linger() else { return };
+    let Some(longest) = telemetry.linger(interrupted) else { return };
     let (at_most, how) = (duration(longest), "Ctrl-C ends the wait");
     say(format!("waiting up to {at_most} for Prometheus to ask for the last values; {how}"));
     let is_cut_short = || !interrupted && interrupt.is_cancelled();

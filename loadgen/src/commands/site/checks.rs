@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::analysis::history::Entry;
 use crate::experiment::saved::Record;
 use crate::measure::{LatencySummary, Summary};
 use crate::record::{
@@ -39,6 +40,11 @@ fn of_run(record: &RunRecord) -> Vec<String> {
             why.push(format!("{name}: loadgen itself limited the rate"));
         }
         why.extend(contradictions(target).into_iter().map(|what| format!("{name}: {what}")));
+    }
+    // For these reasons a site would show no figures either.
+    if why.is_empty() {
+        let doubts = Entry::run("", record).targets.into_iter().filter(|it| it.left_out.is_some());
+        why.extend(doubts.map(|it| format!("{}: {}", it.name, it.left_out.unwrap_or_default())));
     }
     why
 }

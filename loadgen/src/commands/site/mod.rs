@@ -54,6 +54,11 @@ pub(super) fn run(args: &SiteArgs) -> Result<Exit, Failure> {
         pages.push((report_path(&result.entry.name), page));
         results.push(result);
     }
+    if results.is_empty() {
+        let message = "none of the results can be read".to_owned();
+        let help = "see above what is wrong with each";
+        return Err(Failure::message(Exit::Usage, "no_results", message, help));
+    }
     let settings = settings(args, &results)?;
     let entries: Vec<Entry> = results.iter().map(|result| result.entry.clone()).collect();
     pages.extend(site(&entries, &settings));

@@ -124,11 +124,14 @@ impl Telemetry {
     }
 
     /// Returns for how long the end of the command should wait for Prometheus to ask for the last values; `None`
-    /// if it has them, or without an address.
+    /// if it has them, without an address, and for a command that was `interrupted` before it ever asked.
     #[must_use]
-    pub fn linger(&self) -> Option<Duration> {
+    pub fn linger(&self, interrupted: bool) -> Option<Duration> {
         let scrapes = self.shared.scrapes();
         self.url.as_ref().filter(|_| !scrapes.has_all)?;
+        if interrupted && scrapes.last.is_none() {
+            return None;
+        }
         // It may be a little late.
         let expected = scrapes.longest.map(|longest| longest.mul_f64(1.5) + Duration::from_secs(1));
         Some(expected.unwrap_or(LONGEST_LINGER).min(LONGEST_LINGER))

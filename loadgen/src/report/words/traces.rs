@@ -7,12 +7,16 @@ use crate::text::milliseconds;
 const MOST: usize = 3;
 
 /// Returns a line for each of the slowest requests of the run's targets, the slowest first; none if no request was
-/// traced.
+/// traced, or if no span arrived.
 pub(crate) fn traces(record: &RunRecord) -> Vec<String> {
     let telemetry = record.environment.telemetry.as_ref();
     let Some(spans) = telemetry.and_then(|telemetry| telemetry.spans.as_ref()) else {
         return Vec::new();
     };
+    if spans.delivered == 0 {
+        // Nobody has them.
+        return Vec::new();
+    }
     let is_of_run = |it: &&SlowRequest| record.targets.iter().any(|of| of.name == it.target);
     let slowest = spans.slowest.iter().filter(is_of_run).take(MOST);
     let named = |(nth, it): (usize, &SlowRequest)| {

@@ -57,6 +57,7 @@ impl Sender {
         })?;
         let status = response.status();
         let retry_after = retry_after(&response);
+        let is_page = is_page(&response);
         // Whoever answers with success has the message, whatever becomes of the answer.
         let answer = read(response).await;
         if !status.is_success() {
@@ -67,6 +68,10 @@ impl Sender {
                 may_be_repeated: REPEATABLE.contains(&status.as_u16()),
                 retry_after,
             });
+        }
+        if is_page {
+            let why = format!("it answers {status} with a page of HTML, and is no collector");
+            return Err(Refused { why, may_be_repeated: false, retry_after: None });
         }
         Ok(answer)
     }
@@ -79,6 +84,13 @@ pub(super) struct Refused {
     pub may_be_repeated: bool,
     /// Time for which the collector wants to be left alone, if it named one.
     pub retry_after: Option<Duration>,
+}
+
+/// Whether the answer is a page, as that of a login in between or of a wrong path. Collectors answer with a message of
+/// the protocol, and some with nothing.
+fn is_page(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.trim_start().to_ascii_lowercase().starts_with("text/html"))
 }
 
 /// Returns the time in seconds of the header `retry-after`, up to the longest wait.

@@ -73,8 +73,10 @@ impl Collector {
                 }
                 let always = (200, rejecting_span());
                 let (status, answer) = if are_spans { &always } else { &last };
+                let kind =
+                    if answer.starts_with(b"<") { "text/html" } else { "application/x-protobuf" };
                 let head = format!(
-                    "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-length: {}",
+                    "HTTP/1.1 {status} X\r\nconnection: close\r\ncontent-type: {kind}\r\ncontent-length: {}",
                     answer.len()
                 );
                 let stream = stream.get_mut();
@@ -286,6 +288,17 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
         assert_eq!((exports.delivered, exports.is_complete), (0, false));
         assert!(exports.messages > 0 && exports.last_error.is_some(), "{exports:?}");
     }
+}
+
+#[test]
+fn a_page_is_no_collector() {
+    let collector = Collector::start(vec![(200, b"<html>Please log in</html>".to_vec())]);
+    let (telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
+    telemetry.teller().round(loaded(), 1);
+    end(&telemetry);
+    let exports = telemetry.exports()().unwrap();
+    assert_eq!((exports.delivered, exports.is_complete), (0, false));
+    assert!(notes.lock().unwrap()[0].contains("with a page of HTML, and is no collector"));
 }
 
 #[test]

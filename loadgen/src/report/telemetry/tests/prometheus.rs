@@ -133,18 +133,19 @@ fn prometheus_gets_the_metrics_in_the_format_that_it_prefers() {
 #[test]
 fn the_end_waits_for_prometheus() {
     let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
-    assert_eq!(telemetry.linger(), Some(Duration::from_secs(65)));
+    assert_eq!(telemetry.linger(false), Some(Duration::from_secs(65)));
+    assert_eq!(telemetry.linger(true), None, "nobody asks");
     scrape(&telemetry, "*/*");
     thread::sleep(Duration::from_millis(100));
     scrape(&telemetry, "*/*");
-    let longest = telemetry.linger().unwrap();
+    let longest = telemetry.linger(true).unwrap();
     assert!((Duration::from_millis(1_150)..Duration::from_secs(60)).contains(&longest));
     end(&telemetry);
     assert!(!telemetry.wait_for_prometheus(Duration::from_millis(50), || false));
     assert!(!telemetry.wait_for_prometheus(Duration::from_secs(600), || true));
     scrape(&telemetry, "*/*");
     assert!(telemetry.wait_for_prometheus(Duration::ZERO, || false));
-    assert_eq!(telemetry.linger(), None);
+    assert_eq!(telemetry.linger(false), None);
     let (without, _) = begin(settings(None, None));
-    assert_eq!(without.linger(), None);
+    assert_eq!(without.linger(false), None);
 }
