@@ -7,7 +7,7 @@ use super::told::{Loaded, Traced};
 use crate::measure::{Phase, TracedEnd, TracedRequest};
 use crate::record::{SlowRequest, SpansRecord};
 
-/// Most spans that wait. A collector that is away for longer loses what came before.
+/// Most spans that wait. Further ones are dropped, with a count.
 const ROOM: usize = 10_000;
 
 /// Most slow requests of each target that are named in the record.

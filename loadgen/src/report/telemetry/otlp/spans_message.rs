@@ -38,11 +38,9 @@ fn span(of: &Span) -> v1::Span {
         TracedEnd::Answered => ("answered", None),
         // The conventions want the status itself, if that is the error.
         TracedEnd::Failed(ErrorKind::Status) => {
-            let of_grpc = || ErrorKind::Status.to_string();
-            (
-                "failed",
-                Some(status.clone().filter(|status| status != "200").unwrap_or_else(of_grpc)),
-            )
+            // A failed call of gRPC has the status 200, too.
+            let told = status.clone().filter(|status| status != "200");
+            ("failed", Some(told.unwrap_or_else(|| ErrorKind::Status.to_string())))
         }
         TracedEnd::Failed(kind) => ("failed", Some(kind.to_string())),
         // The server has done nothing wrong.
