@@ -67,7 +67,7 @@ impl Chooser {
         TraceContext { trace_id: self.random.random(), span_id: self.random.random() }
     }
 
-    /// Draws the number of requests before the next one. Each request has the same chance, whatever came before it, so
+    /// Draws the number of requests before the next one. The chance of a request does not depend on those before it, so
     /// that no step of a journey is preferred: the distribution is geometric (Devroye 1986, chapter 10.2).
     fn gap(&mut self) -> u64 {
         if self.one_in.get() == 1 {

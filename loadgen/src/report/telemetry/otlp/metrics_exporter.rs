@@ -5,21 +5,22 @@ use std::time::SystemTime;
 
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use prost::Message as _;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::metrics_message::{Counting, Gauges, ended, gauges, message};
-use super::sender::{FIRST_WAIT, LONGEST_WAIT, PATIENCE, Refused, Sender, shortened};
+use super::patience::{Waits, in_time};
+use super::sender::{Refused, Sender, shortened};
 use super::settings::{OtlpSettings, Temporality};
 use super::variables::BadSetting;
 use crate::report::telemetry::known::Known;
 use crate::report::telemetry::shared::Shared;
 
 /// Sends what is known to a collector.
-pub(in crate::report::telemetry) struct MetricsExporter {
+pub(super) struct MetricsExporter {
     sender: Sender,
     settings: OtlpSettings,
     shared: Arc<Shared>,
-    /// What the collector knows, and since when; only for differences.
+    /// Sums that the collector knows, and since when; only for differences.
     delivered: (Known, SystemTime),
     /// Gauges that have a value there.
     gauges: Gauges,
@@ -30,26 +31,17 @@ impl MetricsExporter {
     ///
     /// # Errors
     /// If a file cannot be read, or holds no certificate or key.
-    pub(in crate::report::telemetry) fn new(
-        settings: OtlpSettings,
-        shared: Arc<Shared>,
-    ) -> Result<Self, BadSetting> {
+    pub(super) fn new(settings: OtlpSettings, shared: Arc<Shared>) -> Result<Self, BadSetting> {
         let sender = Sender::new(settings.metrics.clone())?;
         let delivered = (Known::default(), shared.start);
         Ok(Self { sender, settings, shared, delivered, gauges: Gauges::new() })
     }
 
     /// Sends what is known until the end of the measurement, and then all of it.
-    pub(in crate::report::telemetry) async fn run(mut self) {
+    pub(super) async fn run(mut self) {
         let shared = self.shared.clone();
-        let overdue = async {
-            shared.all_told.cancelled().await;
-            sleep(PATIENCE).await;
-        };
-        tokio::select! {
-            biased;
-            () = self.export_all() => {}
-            () = overdue => shared.overdue(),
+        if !in_time(&shared, self.export_all()).await {
+            shared.overdue();
         }
     }
 
@@ -58,21 +50,17 @@ impl MetricsExporter {
         let shared = self.shared.clone();
         let mut ticks = interval(self.settings.interval);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        let mut wait = FIRST_WAIT;
+        let mut waits = Waits::new();
         loop {
             shared.unless_all_told(ticks.tick()).await;
             let is_all = shared.all_told.is_cancelled();
             match self.export(is_all).await {
                 Ok(()) if is_all => return,
-                Ok(()) => wait = FIRST_WAIT,
+                Ok(()) => waits = Waits::new(),
                 // The same message again would be refused again.
                 Err(refused) if is_all && !refused.may_be_repeated => return,
-                Err(Refused { retry_after, .. }) if is_all => {
-                    sleep(retry_after.unwrap_or_default().max(FIRST_WAIT)).await;
-                }
-                Err(Refused { retry_after, .. }) => {
-                    shared.unless_all_told(sleep(retry_after.unwrap_or_default().max(wait))).await;
-                    wait = (wait * 2).min(LONGEST_WAIT);
+                Err(refused) => {
+                    waits.wait(&shared, refused.retry_after).await;
                     ticks.reset_immediately();
                 }
             }

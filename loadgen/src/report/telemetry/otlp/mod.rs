@@ -2,13 +2,14 @@
 //!
 //! The libraries of OpenTelemetry measure by themselves, and take no histogram that exists already; so the messages
 //! of the protocol are filled here (`metrics_message`, `spans_message`, with `parts` that both have), and sent
-//! (`metrics_exporter`, `spans_exporter`, both by a `sender`), as the user set them up (`settings`, with a
-//! `destination` for each signal, from `variables`).
+//! (`metrics_exporter`, `spans_exporter`, both by a `sender` and with the same `patience`), as the user set them up
+//! (`settings`, with a `destination` for each signal, from `variables`).
 
 mod destination;
 mod metrics_exporter;
 mod metrics_message;
 mod parts;
+mod patience;
 mod sender;
 mod settings;
 mod spans_exporter;

@@ -10,15 +10,9 @@ use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, RETRY_AFTER};
 use reqwest::{Client, Identity, Response, redirect};
 
 use super::destination::Destination;
+use super::patience::LONGEST_WAIT;
 use super::variables::BadSetting;
 use crate::text::in_one_line;
-
-/// Time in which the last message must arrive, after the end of the measurement.
-pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-
-/// Wait after a message that did not arrive, and the longest wait after several.
-pub(super) const FIRST_WAIT: Duration = Duration::from_millis(200);
-pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
 /// Statuses after which the same message may be sent again, by the specification of OTLP.
 const REPEATABLE: [u16; 4] = [429, 502, 503, 504];
@@ -58,7 +52,7 @@ impl Sender {
         let status = response.status();
         let retry_after = retry_after(&response);
         let is_page = is_page(&response);
-        // Whoever answers with success has the message, whatever becomes of the answer.
+        // A collector that answers with success has the message, even if the rest of its answer is lost.
         let answer = read(response).await;
         if !status.is_success() {
             let said = shortened(&String::from_utf8_lossy(&answer));

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
 use prost::Message as _;
-use tokio::time::{MissedTickBehavior, interval, sleep};
+use tokio::time::{MissedTickBehavior, interval};
 
 use super::destination::Destination;
-use super::sender::{FIRST_WAIT, LONGEST_WAIT, PATIENCE, Sender, shortened};
+use super::patience::{Waits, in_time};
+use super::sender::{Sender, shortened};
 use super::spans_message::message;
 use super::variables::BadSetting;
 use crate::report::telemetry::shared::Shared;
@@ -21,7 +22,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const MOST: usize = 512;
 
 /// Sends spans to a collector.
-pub(in crate::report::telemetry) struct SpansExporter {
+pub(super) struct SpansExporter {
     sender: Sender,
     shared: Arc<Shared>,
 }
@@ -37,14 +38,8 @@ impl SpansExporter {
 
     /// Sends spans until the end of the measurement, and then those that are left.
     pub(super) async fn run(self) {
-        let overdue = async {
-            self.shared.all_told.cancelled().await;
-            sleep(PATIENCE).await;
-        };
-        tokio::select! {
-            biased;
-            () = self.export_all() => {}
-            () = overdue => self.shared.spans().overdue(),
+        if !in_time(&self.shared, self.export_all()).await {
+            self.shared.spans().overdue();
         }
     }
 
@@ -70,7 +65,7 @@ impl SpansExporter {
     /// Sends these spans, again if they have not arrived and may be sent again.
     async fn deliver(&self, spans: &[Span]) {
         let body = message(&self.shared.resource, spans).encode_to_vec();
-        let mut wait = FIRST_WAIT;
+        let mut waits = Waits::new();
         loop {
             match self.sender.send(body.clone()).await {
                 Ok(answer) => {
@@ -81,12 +76,7 @@ impl SpansExporter {
                     if !refused.may_be_repeated {
                         return;
                     }
-                    let wanted = refused.retry_after.unwrap_or_default();
-                    match self.shared.all_told.is_cancelled() {
-                        true => sleep(wanted.max(FIRST_WAIT)).await,
-                        false => self.shared.unless_all_told(sleep(wanted.max(wait))).await,
-                    }
-                    wait = (wait * 2).min(LONGEST_WAIT);
+                    waits.wait(&self.shared, refused.retry_after).await;
                 }
             }
         }

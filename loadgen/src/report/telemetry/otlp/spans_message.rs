@@ -46,7 +46,7 @@ fn span(of: &Span) -> v1::Span {
         // The server has done nothing wrong.
         TracedEnd::CutOff => ("cut_off", None),
     };
-    // A response that the step expects is no error, whatever its status.
+    // A response that the step expects is no error, even with the status 404.
     let code = if error.is_some() { StatusCode::Error } else { StatusCode::Unset };
     let of_step = step.map(|step| known::of_step(step, request.phase)).into_iter().flatten();
     let of_request = step.map(|step| known::of_request(step, target)).into_iter().flatten();

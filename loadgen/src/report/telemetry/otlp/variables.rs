@@ -12,9 +12,9 @@ pub(super) const ENDPOINT: &str = "http://localhost:4318";
 /// A setting that cannot be followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadSetting {
-    /// What is wrong, with the name of the setting.
+    /// The fault, with the name of the setting.
     pub message: String,
-    /// What to do about it.
+    /// The remedy.
     pub help: String,
 }
 
