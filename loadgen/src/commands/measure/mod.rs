@@ -133,7 +133,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     let can_change = E::CAN_CHANGE && jobs.iter().all(|job| job.method == Method::Rounds);
     let control = if can_change { control } else { control.with_fixed_load() };
     live_page::open(&output.web, &mut progress, &control, can_change)?;
-    let telemetry = telemetry::begin(&output.telemetry, folder.path(), &progress)?;
+    let mut telemetry = telemetry::begin(&output.telemetry, folder.path(), &progress)?;
     terminal::listen(&control, Screen { is_in_front, is_live });
     let turn = tokio::select! {
         biased;
@@ -189,7 +189,7 @@ async fn execute<E: Experiment<Record: Reported>>(
     }
     let measured = experiment.measure(&mut session, &site).await;
     let interrupted = interrupt.is_cancelled();
-    if let Some(telemetry) = &telemetry {
+    if let Some(telemetry) = &mut telemetry {
         let tell = |what: &str| session.tell(Event::Phase(what));
         telemetry::end(telemetry, tell, interrupted, &interrupt).await;
     }

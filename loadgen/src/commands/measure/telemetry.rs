@@ -42,7 +42,7 @@ pub(super) fn begin(
 /// Notes that the measurement has ended, and waits until the collector, if any, has all that was measured. Ctrl-C ends
 /// the wait, unless the command was `interrupted` already. `tell` shows what is going on.
 pub(super) async fn end(
-    telemetry: &Telemetry,
+    telemetry: &mut Telemetry,
     tell: impl FnOnce(&str),
     interrupted: bool,
     interrupt: &CancellationToken,

@@ -25,15 +25,15 @@ pub(super) struct Bound {
 ///
 /// # Errors
 /// If the system refuses a thread.
-pub(super) fn in_background(
+pub(super) fn in_background<T: Send + 'static>(
     name: &str,
-    serve: impl FnOnce() + Send + 'static,
-) -> io::Result<JoinHandle<()>> {
+    serve: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
     let serve = move || {
         // On Linux this is the priority of the thread alone.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::nice(19);
-        serve();
+        serve()
     };
     thread::Builder::new().name(name.to_owned()).spawn(serve)
 }

@@ -6,8 +6,8 @@
 //! - `spans`: the requests that were traced.
 //! - `server`: the thread that does both. `shared`: the state that it shares with the command.
 //!
-//! The thread is on Linux at the lowest priority, and nobody waits for it: while it lags behind, the teller adds up
-//! what happens.
+//! Beside a load, the thread is on Linux at the lowest priority, and nobody waits for it: while it lags behind, the
+//! teller adds up what happens.
 
 mod durations;
 mod known;

@@ -1,11 +1,13 @@
-//! The thread of telemetry.
+//! The thread of telemetry: beside the load one of the lowest priority, afterwards another.
 
 use std::io;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
+use tokio::runtime::{self, Runtime};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
@@ -17,6 +19,9 @@ use super::told::Told;
 use crate::record::TelemetryRecord;
 use crate::report::listen::{Bounded, ServeAddress, Time, in_background};
 use crate::report::progress::Teller;
+
+/// Name of the threads.
+const NAME: &str = "telemetry";
 
 /// Longest time, at the end, in which Prometheus must load what it has asked for.
 const LOADING: Duration = Duration::from_secs(2);
@@ -60,7 +65,30 @@ pub struct Telemetry {
     sent: CancellationToken,
     /// Cancelled when nothing is served any more.
     closed: CancellationToken,
-    thread: Option<JoinHandle<()>>,
+    /// Cancelled when there is no load any more.
+    unloaded: CancellationToken,
+    beside_load: Option<JoinHandle<Option<Work>>>,
+    after_load: Option<JoinHandle<()>>,
+}
+
+/// What the thread does, so that another thread can go on with it.
+struct Work {
+    runtime: Runtime,
+    rest: Pin<Box<dyn Future<Output = ()> + Send>>,
+}
+
+impl Work {
+    /// Works until all is done, or until it is `interrupted`: returns then what is left.
+    fn go_on(mut self, interrupted: &CancellationToken) -> Option<Self> {
+        let is_done = self.runtime.block_on(async {
+            tokio::select! {
+                biased;
+                () = &mut self.rest => true,
+                () = interrupted.cancelled() => false,
+            }
+        });
+        (!is_done).then_some(self)
+    }
 }
 
 impl Telemetry {
@@ -79,17 +107,16 @@ impl Telemetry {
         let listener = bound.map(|bound| bound.listener);
         let exporter = settings.otlp.map(|settings| Exporter::new(settings, shared.clone()));
         let exporter = exporter.transpose().map_err(CannotTell::Setting)?;
-        let (sent, closed) = (CancellationToken::new(), CancellationToken::new());
+        let [sent, closed, unloaded] = std::array::from_fn(|_| CancellationToken::new());
         let (channel, receiver) = Channel::new();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(CannotTell::Thread)?;
         let tokens = (sent.clone(), closed.clone());
-        let of_thread = shared.clone();
-        let serve =
-            move || runtime.block_on(serve(of_thread, receiver, listener, exporter, tokens));
-        let thread = in_background("telemetry", serve);
-        let thread = Some(thread.map_err(CannotTell::Thread)?);
-        Ok(Self { shared, channel, url, sent, closed, thread })
+        let rest = Box::pin(serve(shared.clone(), receiver, listener, exporter, tokens));
+        let (work, interrupted) = (Work { runtime, rest }, unloaded.clone());
+        let thread = in_background(NAME, move || work.go_on(&interrupted));
+        let beside_load = Some(thread.map_err(CannotTell::Thread)?);
+        Ok(Self { shared, channel, url, sent, closed, unloaded, beside_load, after_load: None })
     }
 
     /// Returns the URL at which Prometheus finds the metrics; `None` without an address.
@@ -111,10 +138,21 @@ impl Telemetry {
         Box::new(move || shared.exports())
     }
 
-    /// Notes that the measurement has ended.
-    pub fn all_told(&self) {
+    /// Notes that the measurement has ended. What is left to do, a thread of the usual priority does: there is no load
+    /// that it could disturb, and other programs could take all of the time of one with the lowest priority.
+    pub fn all_told(&mut self) {
         self.channel.tell_counts();
         self.channel.tell(Told::Ended);
+        self.unloaded.cancel();
+        let Some(beside_load) = self.beside_load.take() else { return };
+        let never = CancellationToken::new();
+        let go_on = move || {
+            if let Ok(Some(work)) = beside_load.join() {
+                work.go_on(&never);
+            }
+        };
+        // Without a thread, what was not sent by now is missing, which the record says.
+        self.after_load = thread::Builder::new().name(NAME.to_owned()).spawn(go_on).ok();
     }
 
     /// Waits until the collector, if any, has all that was measured: at the latest for 6 s.
@@ -152,8 +190,9 @@ impl Telemetry {
 impl Drop for Telemetry {
     fn drop(&mut self) {
         self.closed.cancel();
-        // The panic hook has already reported a panic of the thread.
-        drop(self.thread.take().map(JoinHandle::join));
+        // The panic hook has already reported a panic of a thread.
+        drop(self.beside_load.take().map(JoinHandle::join));
+        drop(self.after_load.take().map(JoinHandle::join));
     }
 }
 

@@ -26,7 +26,7 @@ fn the_function_that_a_change_made_slower_is_named() {
     repository.write("server.py", &server(6_000));
     repository.commit();
     let load = ["/", "-u4", "--duration=1s", "--warmup=200ms", "--no-calibrate", "--out=result"];
-    let of = ["--target=shop@before,shop@main", "--duet", "-R3", "--profile=5", "--json"];
+    let of = ["--target=shop@before,shop@main", "--duet", "-R6", "--profile=5", "--json"];
     let finished = repository.finish(repository.command(&[&load[..], &of].concat()));
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     let difference = &finished.json()["profile_differences"][0];

@@ -67,7 +67,7 @@ fn begin(settings: TelemetrySettings) -> (Telemetry, Notes) {
     (Telemetry::begin(settings, note).unwrap(), notes)
 }
 
-fn end(telemetry: &Telemetry) {
+fn end(telemetry: &mut Telemetry) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     telemetry.all_told();
     runtime.block_on(telemetry.all_sent());

@@ -133,7 +133,7 @@ const DELTA: (&str, &str) = ("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"
 #[test]
 fn a_collector_gets_the_sums_of_all_that_was_counted() {
     let collector = Collector::start(vec![(200, Vec::new())]);
-    let (telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
+    let (mut telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
     teller.load_started();
@@ -174,7 +174,7 @@ fn a_collector_gets_the_sums_of_all_that_was_counted() {
     assert_eq!(sum("loadgen.request.failures"), 2);
     teller.count(3, &snapshot(1, 6, 0));
     teller.round_over();
-    end(&telemetry);
+    end(&mut telemetry);
     drop(telemetry);
     let messages: Vec<_> = collector.received.try_iter().map(|(_, message)| message).collect();
     assert_eq!(answers(messages.last().unwrap()), 11);
@@ -198,7 +198,7 @@ fn a_collector_gets_the_sums_of_all_that_was_counted() {
 #[test]
 fn what_was_counted_before_an_early_end_is_told() {
     let collector = Collector::start(vec![(200, Vec::new())]);
-    let (telemetry, _) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
+    let (mut telemetry, _) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
     teller.load_started();
@@ -206,7 +206,7 @@ fn what_was_counted_before_an_early_end_is_told() {
     // The round breaks off, and another target is next.
     teller.round(Loaded { target: "other".to_owned(), ..loaded() }, 2);
     teller.count(0, &snapshot(0, 6, 0));
-    end(&telemetry);
+    end(&mut telemetry);
     drop(telemetry);
     let last = collector.received.try_iter().last().unwrap().1;
     assert_eq!(answers(&last), 11);
@@ -218,7 +218,7 @@ fn differences_add_up_to_the_whole_although_messages_are_lost() {
     let statuses = [200, 503, 503, 200].map(|status| (status, Vec::new()));
     let collector = Collector::start(statuses.into());
     let settings = settings(Some(collector_at(&collector.url, &[FAST, DELTA])), None);
-    let (telemetry, notes) = begin(settings);
+    let (mut telemetry, notes) = begin(settings);
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
     teller.load_started();
@@ -228,7 +228,7 @@ fn differences_add_up_to_the_whole_although_messages_are_lost() {
     let lost = [collector.next_answers(), collector.next_answers()];
     teller.count(0, &snapshot(1, 6, 0));
     teller.round_over();
-    end(&telemetry);
+    end(&mut telemetry);
     let exports = telemetry.exports()().unwrap();
     drop(telemetry);
     arrived += collector.received.try_iter().map(|(_, message)| answers(&message)).sum::<u64>();
@@ -251,11 +251,11 @@ fn what_a_collector_rejects_is_counted_and_told() {
     let gzip = ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
     let header = ("OTEL_EXPORTER_OTLP_HEADERS", "api-key=abc");
     let of = collector_at(&collector.url, &[gzip, header]);
-    let (telemetry, notes) = begin(settings(Some(of), None));
+    let (mut telemetry, notes) = begin(settings(Some(of), None));
     telemetry.teller().round(loaded(), 1);
     let (lines, _) = collector.next();
     assert!(lines.contains(&"api-key: abc".to_owned()), "{lines:?}");
-    end(&telemetry);
+    end(&mut telemetry);
     let exports = telemetry.exports()().unwrap();
     assert_eq!((exports.rejected_values, exports.is_complete), (3, true));
     let said = notes.lock().unwrap().join("\n");
@@ -268,7 +268,7 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for address in [silent.local_addr().unwrap(), closed] {
         let of = collector_at(&format!("http://{address}"), &[FAST]);
-        let (telemetry, _) = begin(settings(Some(of), None));
+        let (mut telemetry, _) = begin(settings(Some(of), None));
         let mut teller = telemetry.teller();
         teller.round(loaded(), 1);
         teller.load_started();
@@ -281,7 +281,7 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
         // Nobody waits for a connection; generous, because the machine may be busy.
         assert!(began.elapsed() < Duration::from_secs(5));
         teller.round_over();
-        end(&telemetry);
+        end(&mut telemetry);
         // Promised: 5 s for the last message.
         assert!(began.elapsed() < Duration::from_secs(12));
         let exports = telemetry.exports()().unwrap();
@@ -293,9 +293,9 @@ fn a_collector_that_is_away_or_never_answers_delays_nothing_but_the_end() {
 #[test]
 fn a_page_is_no_collector() {
     let collector = Collector::start(vec![(200, b"<html>Please log in</html>".to_vec())]);
-    let (telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
+    let (mut telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[FAST])), None));
     telemetry.teller().round(loaded(), 1);
-    end(&telemetry);
+    end(&mut telemetry);
     let exports = telemetry.exports()().unwrap();
     assert_eq!((exports.delivered, exports.is_complete), (0, false));
     assert!(notes.lock().unwrap()[0].contains("with a page of HTML, and is no collector"));
@@ -305,10 +305,10 @@ fn a_page_is_no_collector() {
 fn a_message_that_is_refused_for_good_is_not_sent_again_at_the_end() {
     let collector = Collector::start(vec![(400, b"no".to_vec())]);
     let slow = ("OTEL_METRIC_EXPORT_INTERVAL", "60000");
-    let (telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[slow])), None));
+    let (mut telemetry, notes) = begin(settings(Some(collector_at(&collector.url, &[slow])), None));
     telemetry.teller().round(loaded(), 1);
     let began = std::time::Instant::now();
-    end(&telemetry);
+    end(&mut telemetry);
     assert!(began.elapsed() < Duration::from_secs(5));
     let exports = telemetry.exports()().unwrap();
     // One at most before the end, and one then.

@@ -22,13 +22,13 @@ fn scrape(telemetry: &Telemetry, accept: &str) -> (String, Vec<u8>) {
 
 #[test]
 fn arms_of_one_name_in_two_groups_are_two_series() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    let (mut telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
     let mut teller = telemetry.teller();
     for (number, group) in (1..).zip(["FastAPI", "Django"]) {
         teller.round(Loaded { group: Some(group.to_owned()), ..loaded() }, number);
         teller.count(0, &snapshot(0, u64::from(number), 0));
     }
-    end(&telemetry);
+    end(&mut telemetry);
     let text = String::from_utf8(scrape(&telemetry, "*/*").1).unwrap();
     for (group, count) in [("FastAPI", 1), ("Django", 2)] {
         let is_it = |line: &&str| {
@@ -132,7 +132,7 @@ fn prometheus_gets_the_metrics_in_the_format_that_it_prefers() {
 
 #[test]
 fn the_end_waits_for_prometheus() {
-    let (telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
+    let (mut telemetry, _) = begin(settings(None, Some("127.0.0.1:0")));
     assert_eq!(telemetry.linger(false), Some(Duration::from_secs(65)));
     assert_eq!(telemetry.linger(true), None, "nobody asks");
     scrape(&telemetry, "*/*");
@@ -140,7 +140,7 @@ fn the_end_waits_for_prometheus() {
     scrape(&telemetry, "*/*");
     let longest = telemetry.linger(true).unwrap();
     assert!((Duration::from_millis(1_150)..Duration::from_secs(60)).contains(&longest));
-    end(&telemetry);
+    end(&mut telemetry);
     assert!(!telemetry.wait_for_prometheus(Duration::from_millis(50), || false));
     assert!(!telemetry.wait_for_prometheus(Duration::from_secs(600), || true));
     scrape(&telemetry, "*/*");

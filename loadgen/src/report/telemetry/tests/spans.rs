@@ -42,7 +42,7 @@ fn lines(attributes: &[KeyValue]) -> String {
 #[test]
 fn a_collector_gets_a_span_for_each_traced_request() {
     let collector = Collector::start(vec![(200, Vec::new())]);
-    let (telemetry, _) = begin(settings(Some(collector_at(&collector.url, &[])), None));
+    let (mut telemetry, _) = begin(settings(Some(collector_at(&collector.url, &[])), None));
     let mut teller = telemetry.teller();
     teller.round(Loaded { is_open: true, ..loaded() }, 3);
     let failed = TracedEnd::Failed(ErrorKind::Status);
@@ -56,7 +56,7 @@ fn a_collector_gets_a_span_for_each_traced_request() {
     let snapshot = Snapshot { traced: requests, over_limit: 7, ..Snapshot::default() };
     teller.count(2, &snapshot);
     teller.round_over();
-    end(&telemetry);
+    end(&mut telemetry);
     let message = collector.spans.recv_timeout(Duration::from_secs(30)).unwrap();
     let spans = &message.resource_spans[0].scope_spans[0].spans;
     let ends = spans.iter().map(|span| {
@@ -83,7 +83,7 @@ fn a_collector_gets_a_span_for_each_traced_request() {
 fn spans_for_a_collector_that_is_away_are_lost_with_a_count() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let away = format!("http://{closed}");
-    let (telemetry, notes) = begin(settings(Some(collector_at(&away, &[FAST])), None));
+    let (mut telemetry, notes) = begin(settings(Some(collector_at(&away, &[FAST])), None));
     let mut teller = telemetry.teller();
     teller.round(loaded(), 1);
     let began = std::time::Instant::now();
@@ -92,7 +92,7 @@ fn spans_for_a_collector_that_is_away_are_lost_with_a_count() {
         teller.count(0, &Snapshot { traced: requests, ..Snapshot::default() });
     }
     teller.round_over();
-    end(&telemetry);
+    end(&mut telemetry);
     // Promised: 5 s for the last message.
     assert!(began.elapsed() < Duration::from_secs(12));
     let record = telemetry.exports()().unwrap().spans.unwrap();
