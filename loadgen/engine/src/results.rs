@@ -101,6 +101,8 @@ pub enum Seen<'a> {
     Lost(&'a LostWorker),
     /// Time has passed. Occurs several times a second.
     Tick,
+    /// All results of the round have arrived. Occurs once, as the last event.
+    Complete,
 }
 
 impl WorkerResults {

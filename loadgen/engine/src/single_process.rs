@@ -122,6 +122,7 @@ impl Ready {
             never = changing => never,
         };
         let finished = finished?;
+        show(Seen::Complete, &mut series);
         let series = Series::from(series);
         let requests = series.phase(Phase::Hold).iter().map(Counts::requests).sum();
         let snapshots = finished.snapshots;

@@ -38,6 +38,8 @@ pub enum Event<'a> {
     Tick(&'a mut GrowingSeries, Option<&'a Measured>),
     /// A worker was lost.
     Lost(&'a LostWorker),
+    /// All results of the round have arrived.
+    Complete(&'a mut GrowingSeries),
     /// The load is over. Holds the rate while the full
     /// load was held, in successful answers per second.
     LoadEnded(f64),

@@ -9,9 +9,6 @@ use thiserror::Error;
 
 use crate::scenario::Backend;
 
-/// Time without a connection after which a server is gone: longer than most restarts.
-pub const GONE_AFTER: Duration = Duration::from_secs(5);
-
 /// Error of the lab, which starts and stops the servers under test and their backends.
 #[derive(Debug, Error, Diagnostic)]
 pub enum LabError {
@@ -267,8 +264,8 @@ pub enum LabError {
 
     /// A server that loadgen did not start accepts no connections any more.
     #[error(
-        "the server at {url} is gone: it accepted no connection for {}",
-        humantime::format_duration(GONE_AFTER)
+        "the server at {url} is gone: it accepted no connection for {}s",
+        lasting.as_secs()
     )]
     #[diagnostic(
         code(server_gone),
@@ -279,6 +276,8 @@ pub enum LabError {
     ServerGone {
         /// Base URL of the server.
         url: String,
+        /// For how long it accepted none, at least a second.
+        lasting: Duration,
     },
 
     /// An operation of the system, such as reading a file or starting a process, failed.

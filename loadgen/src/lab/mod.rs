@@ -60,7 +60,7 @@ pub use backends::postgres::Filesystem;
 use backends::postgres::Postgres;
 use backends::redis::Redis;
 pub use downloads::{Download, Needs, downloads};
-pub use error::{GONE_AFTER, LabError};
+pub use error::LabError;
 pub use git::commit_of;
 pub use git::git_ref::GitRef;
 pub use home::Home;

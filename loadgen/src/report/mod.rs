@@ -34,3 +34,4 @@ pub use progress::Progress;
 pub use reported::Reported;
 pub use view::PlannedLoad;
 pub use web::{Answer, Controls, LivePage};
+pub use words::title::title;

@@ -7,6 +7,11 @@ use crate::record::{CapacityRecord, ExperimentRecord, RunRecord};
 
 /// A record with a report.
 pub trait Reported {
+    /// Returns what was measured, in a word or two.
+    fn kind() -> &'static str
+    where
+        Self: Sized;
+
     /// Returns the record as a document, which is printed.
     fn document(&self) -> Document<'_>;
 
@@ -18,6 +23,10 @@ pub trait Reported {
 }
 
 impl Reported for RunRecord {
+    fn kind() -> &'static str {
+        "Load test"
+    }
+
     fn document(&self) -> Document<'_> {
         Document::Run(self)
     }
@@ -32,6 +41,10 @@ impl Reported for RunRecord {
 }
 
 impl Reported for CapacityRecord {
+    fn kind() -> &'static str {
+        "Capacity search"
+    }
+
     fn document(&self) -> Document<'_> {
         Document::Capacity(self)
     }
@@ -46,6 +59,10 @@ impl Reported for CapacityRecord {
 }
 
 impl Reported for ExperimentRecord {
+    fn kind() -> &'static str {
+        "Experiment"
+    }
+
     fn document(&self) -> Document<'_> {
         Document::Experiment(self)
     }

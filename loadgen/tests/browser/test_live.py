@@ -56,6 +56,16 @@ def open_page(browser: Browser, url: str, width: int = WIDE, scheme: str = "ligh
     return opened
 
 
+def test_rounds_of_a_second_are_shown_whole(browser: Browser, tmp_path: Path) -> None:
+    with live(tmp_path, "--target=sanic", "--rounds=4", "--duration=1s") as run:
+        page = open_page(browser, run.url).page
+        expect(page.locator(".kind")).to_have_text("Load test, live")
+        expect(page.locator("#rounds tbody tr")).to_have_count(1, timeout=30_000)
+        # The only second of the round, which no later one has shown to be complete.
+        expect(page.locator("#rate")).to_have_text(re.compile(r"\d"), timeout=500)
+        assert 0 < float(page.locator("#progress").evaluate("it => it.value")) < 1
+
+
 def test_the_page_shows_the_run_and_becomes_the_report(browser: Browser, tmp_path: Path) -> None:
     with live(tmp_path, "--target=sanic,flask", "--rounds=1", "--duration=10s") as run:
         first = open_page(browser, run.url)
@@ -94,12 +104,13 @@ def test_who_has_the_token_changes_the_load_and_ends_the_run(browser: Browser, t
     with live(tmp_path, "--target=sanic", "--rounds=1", "--duration=60s") as run:
         without = open_page(browser, run.url).page
         page = open_page(browser, run.control).page
-        expect(page.locator("#load")).to_have_text("5 users", timeout=30_000)
+        expect(page.locator("#load")).to_have_text("5", timeout=30_000)
+        expect(page.locator("#planned")).to_have_text("planned users")
         expect(without.locator("#controls")).to_be_hidden()
         page.get_by_label("Load", exact=True).fill("12")
         page.get_by_role("button", name="Change").click()
         expect(page.locator("#answer")).to_contain_text("12 users from second")
-        expect(without.locator("#load")).to_have_text("12 users")
+        expect(without.locator("#load")).to_have_text("12")
         expect(without.locator("#notes")).to_contain_text("12 users from second")
         page.get_by_role("button", name="End, and report").click()
         for one in (page, without):

@@ -129,14 +129,13 @@ async fn the_page_changes_the_load_and_ends_the_run() {
     block_in_place(|| {
         let run = Run::start(&server, &["--web", "--web-control", "--duration=60s", "--users=2"]);
         let mut messages = run.messages();
-        messages.find(|message| message["now"]["round"]["load"] == "2 users").unwrap();
+        messages.find(|message| message["now"]["round"]["load"] == 2.0).unwrap();
         let answer = run.ask("POST /control", "{\"users\":9}");
         assert!(
             answer.starts_with("HTTP/1.0 200") && answer.contains("9 users from second "),
             "{answer}"
         );
-        let message =
-            messages.find(|message| message["now"]["round"]["load"] == "9 users").unwrap();
+        let message = messages.find(|message| message["now"]["round"]["load"] == 9.0).unwrap();
         let notes = message["now"]["notes"].to_string();
         assert!(notes.contains("9 users from second ") && !notes.contains(&run.token), "{notes}");
         assert!(!run.ask("GET /", "").contains(&run.token), "only the terminal has the token");

@@ -6,7 +6,7 @@ use super::entry::{Entry, Figure, Kind, MeasuredTarget, Metric};
 use crate::steady::{Level, levels_of};
 
 /// Least number of results of a line in which a change can be found.
-pub(crate) const FEWEST: usize = 10;
+pub const FEWEST: usize = 10;
 
 /// Factor of the penalty for each change, lower than that for seconds, which depend on each other more than nights do.
 /// In the simulations below, at most 2 % of steady figures seem to change, and most changes of twice the noise are found.

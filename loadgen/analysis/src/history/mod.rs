@@ -7,4 +7,4 @@ mod entry;
 mod lines;
 
 pub use entry::{Entry, Figure, Kind, MeasuredTarget, Metric};
-pub use lines::{Change, History, Line, TargetHistory};
+pub use lines::{Change, FEWEST, History, Line, TargetHistory};

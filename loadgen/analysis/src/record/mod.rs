@@ -74,7 +74,7 @@ pub use proof::{ExpectedContentRecord, ProofRecord};
 pub use round::{
     HeldUpRecord, ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord,
 };
-pub use run::{Calibration, NoiseFloor, RunRecord, StoppedEarly};
+pub use run::{Calibration, FROM_URL, NoiseFloor, RunRecord, StoppedEarly};
 pub use runs::{
     Absent, COMPARE_SCHEMA, ComparedRun, ComparedTarget, RunsRecord, SentUnlike, Unlike,
 };

@@ -22,6 +22,9 @@ use super::target::TargetRecord;
 use super::threshold::ThresholdRecord;
 use super::verdict::Verdict;
 
+/// Name of each scenario that was made from a URL of the command line.
+pub const FROM_URL: &str = "url";
+
 /// The saved result of one run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunRecord {

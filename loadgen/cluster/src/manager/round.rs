@@ -148,6 +148,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             };
             self.take(input);
         }
+        self.show(Seen::Complete);
         let load = &self.plan.scenario.load;
         let results = self.state.into_results(|seconds| held(load, seconds));
         let results = self.cluster.told_of(results, load.users, &self.round_trips);

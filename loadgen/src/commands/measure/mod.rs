@@ -33,7 +33,9 @@ use crate::lab::{Lab, Lacks, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
 use crate::record::{GitRecord, SavedAs};
 use crate::report::telemetry::Telemetry;
-use crate::report::{Format, LivePage, Progress, Reported, is_in_front, is_live, leave_terminal};
+use crate::report::{
+    Format, LivePage, Progress, Reported, is_in_front, is_live, leave_terminal, title,
+};
 use crate::text::say;
 
 /// Number of users in one process from which huge memory pages are used. Huge pages save less than
@@ -124,7 +126,9 @@ async fn execute<E: Experiment<Record: Reported>>(
     let job = &jobs[0];
     let interrupt = on_signal(leave_terminal)?;
     let (rounds, length) = experiment.forecast();
-    let mut progress = Progress::new(experiment.name(), rounds, length);
+    let steps = job.scenario.steps.iter().map(|step| step.name.as_str());
+    let title = title(experiment.name(), steps);
+    let mut progress = Progress::new(E::Record::kind(), title, rounds, length);
     if let Some(what) = experiment.announcement() {
         progress.phase(&what);
     }

@@ -93,6 +93,7 @@ impl Observe for ProgressObserver<'_> {
                     progress.tick(load, results);
                 }
             }
+            Event::Complete(results) => progress.complete(results),
             Event::Lost(lost) => {
                 progress.lost(lost.worker);
                 progress.note(&note(lost, self.on_loss));

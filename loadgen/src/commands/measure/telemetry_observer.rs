@@ -54,7 +54,8 @@ impl Observe for TelemetryObserver {
             | Event::Expected(..)
             | Event::Profiled(..)
             | Event::ProfilesOver(_)
-            | Event::RoundOver(..) => {}
+            | Event::RoundOver(..)
+            | Event::Complete(_) => {}
         }
         ControlFlow::Continue(())
     }

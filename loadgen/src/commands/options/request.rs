@@ -13,12 +13,10 @@ use crate::cli::{Cli, CommonArgs, RequestArgs, RunArgs, TlsArgs};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 use crate::process::{use_huge_pages, use_huge_pages_before_reading};
+use crate::record::FROM_URL;
 use crate::scenario::{
     Load, Scenario, ServerUrl, nearest, parse_to_run, process_environment, read_text,
 };
-
-/// Name of the scenario in results.
-const NAME: &str = "url";
 
 /// Number of users, unless the command line has one: as many as hey and oha have.
 const USERS: u32 = 50;
@@ -46,7 +44,7 @@ impl FromUrls {
             }
         };
         let step = step(&path, request)?;
-        let read = parse_to_run(NAME, "the command line", &step, &process_environment);
+        let read = parse_to_run(FROM_URL, "the command line", &step, &process_environment);
         let mut scenario = read.map_err(Failure::with(Exit::Usage))?;
         scenario.load.users = USERS;
         Ok(Self { scenario, servers, step })

@@ -40,7 +40,18 @@ fn server(option: &str, word: &str) -> Result<Server, Failure> {
 pub fn split_name<'a>(option: &str, word: &'a str) -> Result<(Option<String>, &'a str), Failure> {
     // A word with one of these characters before the equals sign is a URL that contains the sign.
     let named = word.split_once('=').filter(|(name, _)| !name.contains([':', '/', '?', '#']));
-    let Some((name, url)) = named else { return Ok((None, word)) };
+    let Some((name, url)) = named else {
+        // No URL begins so, and one may follow.
+        let is_path = |(name, url): &(&str, &str)| {
+            !name.starts_with('/') && !name.contains(':') && url.contains("://")
+        };
+        if let Some((name, _)) = word.split_once('=').filter(is_path) {
+            let message = format!("{option} {word}: a name has no \"/\", \"?\" and \"#\": {name}");
+            let help = "write a name and a URL, such as new=http://127.0.0.1:8000";
+            return Err(Failure::message(Exit::Usage, "bad_url", message, help));
+        }
+        return Ok((None, word));
+    };
     let name = name.trim();
     if name.is_empty() || name.chars().any(char::is_control) {
         let message = format!("{option} {word}: there is no name before the equals sign");

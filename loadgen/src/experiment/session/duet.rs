@@ -170,6 +170,8 @@ impl Session<'_> {
                 }
                 Seen::Lost(lost) => observers.tell(Event::Lost(lost)),
                 Seen::Tick => observers.tell(Event::Tick(together, Some(before))),
+                // The other one may still have results to come.
+                Seen::Complete => {}
             }
             if observers.stopped().is_some() {
                 stop.cancel();
@@ -193,6 +195,8 @@ impl Session<'_> {
             (other, RoundControl::from(stop.clone()), of_second),
         );
         let (results, ended) = services.during(both, &stop).await;
+        let (observers, mut together) = seen.into_inner();
+        observers.tell(Event::Complete(&mut together));
         let mut observed = watch.end().await;
         observed.add_idle(&idle);
         let results = results.map_err(Failure::with(Exit::Failed))?;

@@ -155,7 +155,7 @@ impl Session<'_> {
             tell_start: Some(tell_start),
             refusals,
             stop: stop.clone(),
-            is_gone: false,
+            gone: None,
         };
         let show = |seen: Seen<'_>, results: &mut GrowingSeries| relay.pass(seen, results);
         // Boxed, like the start of the probe: the futures of a cluster are large, and this one is part of
@@ -163,8 +163,8 @@ impl Session<'_> {
         let round = Box::pin(self.generator.round(plan.clone(), round_control, show));
         let both = Box::pin(probe::beside(self.probe.as_mut(), plan, round, start_told, &stop));
         let (both, ended) = services.during(both, &stop).await;
-        let Relay { watch, is_gone, .. } = relay;
-        let gone = is_gone.then(|| LabError::ServerGone { url: plan.base_url.clone() });
+        let Relay { watch, gone, .. } = relay;
+        let gone = gone.map(|lasting| LabError::ServerGone { url: plan.base_url.clone(), lasting });
         let ended = ended.or(gone);
         let mut observed = watch.end().await;
         observed.add_idle(&idle);

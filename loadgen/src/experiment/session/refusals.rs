@@ -1,8 +1,7 @@
 //! Notices that a server which loadgen did not start is gone.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use crate::lab::GONE_AFTER;
 use crate::measure::{ErrorKind, Snapshot};
 
 /// Least number of refused connections that show that a server is gone.
@@ -12,17 +11,24 @@ const FEWEST: u64 = 10;
 /// about another host, such as a proxy, begins with that host.
 const REFUSED: &str = "Connection refused";
 
+/// Time without a connection after which a server is gone: longer than most restarts.
+pub const GONE_AFTER: Duration = Duration::from_secs(5);
+
+/// Time without a connection at the end of a round after which a server is gone. The rest of its outage, if it ends at
+/// all, is in no round.
+pub const GONE_AT_END: Duration = Duration::from_secs(1);
+
 /// Connections that were refused since the last request that went otherwise.
 #[derive(Debug, Default)]
 pub struct Refusals {
-    since: Option<Instant>,
+    /// When the first and the last of them were reported.
+    reported: Option<(Instant, Instant)>,
     count: u64,
 }
 
 impl Refusals {
-    /// Adds one process's new results, which were reported at `now`. Returns whether the server is
-    /// gone.
-    pub fn is_gone(&mut self, snapshot: &Snapshot, now: Instant) -> bool {
+    /// Adds one process's new results, which were reported at `now`.
+    pub fn add(&mut self, snapshot: &Snapshot, now: Instant) {
         for counts in snapshot.intervals.iter().flat_map(|interval| &interval.steps) {
             let failed = counts.errors.get(&ErrorKind::Connect).copied().unwrap_or(0);
             // Connections also fail where this machine has no ports or files left.
@@ -32,12 +38,16 @@ impl Refusals {
             if counts.requests() > refused {
                 *self = Self::default();
             } else if refused > 0 {
-                self.since.get_or_insert(now);
+                self.reported = Some((self.reported.map_or(now, |(first, _)| first), now));
                 self.count = self.count.saturating_add(refused);
             }
         }
-        let lasts = self.since.is_some_and(|since| now.duration_since(since) >= GONE_AFTER);
-        lasts && self.count >= FEWEST
+    }
+
+    /// Returns for how long the server has accepted no connection, if that is at least this time.
+    pub fn lasting(&self, least: Duration) -> Option<Duration> {
+        let (first, last) = self.reported.filter(|_| self.count >= FEWEST)?;
+        Some(last.duration_since(first)).filter(|lasting| *lasting >= least)
     }
 }
 
@@ -65,14 +75,19 @@ mod tests {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut refusals = Refusals::default();
-        assert!(!refusals.is_gone(&snapshot(100, 0), at(0)));
-        assert!(!refusals.is_gone(&snapshot(100, 0), at(4)));
-        assert!(refusals.is_gone(&snapshot(100, 0), at(5)));
-        assert!(!refusals.is_gone(&snapshot(100, 1), at(6)), "another result begins anew");
-        assert!(!refusals.is_gone(&snapshot(0, 0), at(20)), "without requests, nothing is known");
-        assert!(!refusals.is_gone(&snapshot(5, 0), at(21)));
-        assert!(!refusals.is_gone(&snapshot(4, 0), at(30)), "nine are too few");
-        assert!(refusals.is_gone(&snapshot(1, 0), at(31)));
+        let mut lasting = |snapshot, second| {
+            refusals.add(&snapshot, at(second));
+            refusals.lasting(GONE_AT_END).map(|lasting| lasting.as_secs())
+        };
+        assert_eq!(lasting(snapshot(100, 0), 0), None);
+        assert_eq!(lasting(snapshot(100, 0), 4), Some(4));
+        assert_eq!(lasting(snapshot(100, 1), 6), None, "another result begins anew");
+        assert_eq!(lasting(snapshot(0, 0), 20), None, "without requests, nothing is known");
+        assert_eq!(lasting(snapshot(5, 0), 21), None);
+        assert_eq!(lasting(snapshot(4, 0), 30), None, "nine are too few");
+        assert_eq!(lasting(snapshot(1, 0), 31), Some(10));
+        assert_eq!(refusals.lasting(GONE_AFTER), Some(Duration::from_secs(10)));
+        assert_eq!(refusals.lasting(Duration::from_secs(11)), None);
     }
 
     #[test]
@@ -81,8 +96,10 @@ mod tests {
         for other in ["the proxy 127.0.0.1:9", "127.0.0.1:9, to which the server redirects"] {
             let mut refusals = Refusals::default();
             let of_other = failed(100, 0, &format!("{other}: Connection refused (os error 111)"));
-            let gone = |at| refusals.is_gone(&of_other, start + Duration::from_secs(at));
-            assert_eq!([0, 4, 8].map(gone), [false; 3]);
+            [0, 4, 8]
+                .iter()
+                .for_each(|at| refusals.add(&of_other, start + Duration::from_secs(*at)));
+            assert_eq!(refusals.lasting(GONE_AT_END), None);
         }
     }
 
@@ -91,7 +108,7 @@ mod tests {
         let start = Instant::now();
         let mut refusals = Refusals::default();
         let lack = failed(100, 0, "Cannot assign requested address (os error 99)");
-        let gone = |at| refusals.is_gone(&lack, start + Duration::from_secs(at));
-        assert_eq!([0, 4, 8].map(gone), [false; 3]);
+        [0, 4, 8].iter().for_each(|at| refusals.add(&lack, start + Duration::from_secs(*at)));
+        assert_eq!(refusals.lasting(GONE_AT_END), None);
     }
 }

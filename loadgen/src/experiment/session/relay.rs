@@ -1,11 +1,11 @@
 //! Passes on what is seen of a load.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::refusals::Refusals;
+use super::refusals::{GONE_AFTER, GONE_AT_END, Refusals};
 use super::service_monitor::Watch;
 use crate::engine::Seen;
 use crate::experiment::measured::Measured;
@@ -25,8 +25,8 @@ pub(super) struct Relay<'s, 'o> {
     pub refusals: Option<Refusals>,
     /// Ends the load when it is cancelled.
     pub stop: CancellationToken,
-    /// Whether the server is gone.
-    pub is_gone: bool,
+    /// For how long the server has accepted no connection, if it is gone.
+    pub gone: Option<Duration>,
 }
 
 impl Relay<'_, '_> {
@@ -43,14 +43,21 @@ impl Relay<'_, '_> {
             }
             Seen::Snapshot(worker, snapshot) => {
                 self.observers.tell(Event::Snapshot(worker, snapshot, results));
-                let refusals = self.refusals.as_mut();
-                self.is_gone |= refusals.is_some_and(|it| it.is_gone(snapshot, Instant::now()));
-                if self.is_gone || self.observers.stopped().is_some() {
+                if let Some(refusals) = &mut self.refusals {
+                    refusals.add(snapshot, Instant::now());
+                    self.gone = self.gone.or(refusals.lasting(GONE_AFTER));
+                }
+                if self.gone.is_some() || self.observers.stopped().is_some() {
                     self.stop.cancel();
                 }
             }
             Seen::Lost(lost) => self.observers.tell(Event::Lost(lost)),
             Seen::Tick => self.observers.tell(Event::Tick(results, self.before)),
+            Seen::Complete => {
+                let refused = self.refusals.as_ref().and_then(|it| it.lasting(GONE_AT_END));
+                self.gone = self.gone.or(refused);
+                self.observers.tell(Event::Complete(results));
+            }
         }
     }
 }

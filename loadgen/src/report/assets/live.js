@@ -3,6 +3,7 @@
 
 (() => {
   const { number, said, elapsed, lineColour, swatch } = look;
+  const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14400, 43200, 86400]; // of an axis of seconds
   const ROOM = 70; // least width of the name of a round in a chart, in pixels
 
   const ms = (us) => (us == null ? null : us / 1000);
@@ -97,7 +98,8 @@
         // The names of rounds are above the lines.
         scales: { x: { time: false }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.25 : 1] } },
         axes: [
-          { ...axis, values: (_, splits) => splits.map((split) => elapsed(Math.round(split))) },
+          // Whole seconds, so that no label occurs twice.
+          { ...axis, incrs: STEPS, values: (_, splits) => splits.map((split) => elapsed(split)) },
           { ...axis, size: 56, values: (_, splits) => splits.map((split) => number.format(split)) },
         ],
         series: [
@@ -177,15 +179,16 @@
     else parts.push([doing || "starting", of > 1 ? `round ${round} of ${of}` : ""].filter(Boolean).join(", "));
     if (left != null && of > 1) parts.push(`about ${elapsed(left)} left in all`);
     at("doing").textContent = parts.join("; ");
-    at("progress").hidden = of < 2;
-    at("progress").value = of ? (round - 1) / of : 0;
+    at("progress").hidden = now.done == null;
+    at("progress").value = now.done ?? 0;
 
     const [rates, latencies] = [values.rates, values.latencies];
     at("rate").textContent = rounded(rates[0].at(-1));
     ["p50", "p95", "p99"].forEach((name, i) => (at(name).textContent = rounded(latencies[i].at(-1))));
     at("failed").textContent = whole.format(current?.failed ?? 0);
     at("failed").className = current?.failed ? "bad" : "";
-    at("load").textContent = current?.load ?? "–";
+    at("load").textContent = rounded(current?.load);
+    at("planned").textContent = current?.unit ? `planned ${current.unit}` : "planned load";
     at("loads").querySelector(".unit").textContent = current?.unit ?? "";
     if (at("change") && current?.unit) {
       at("unit").textContent = current.unit;

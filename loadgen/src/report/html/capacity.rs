@@ -8,15 +8,17 @@ use super::about::{environment, repeat};
 use super::chart::{Chart, Charts, Line, Over, ms, short};
 use super::profile::profiled;
 use super::table::{Called, table};
-use super::{chooser, figures, header, page, sentences};
+use super::{Top, chooser, figures, header, page, sentences};
 use crate::analysis::differences;
 use crate::record::{CapacityRecord, CapacityTarget, CurvePoint};
+use crate::report::Reported as _;
 use crate::report::words::capacity::{
     conclusion, endings, figure, headline, warnings, what_passes,
 };
 use crate::report::words::commits;
 use crate::report::words::occupancy::occupancies;
 use crate::report::words::profile;
+use crate::report::words::title::title_of;
 use crate::text::{milliseconds, precise, rate};
 
 /// Returns the HTML page of a capacity search, made from the record alone.
@@ -35,8 +37,16 @@ pub fn capacity(record: &CapacityRecord) -> String {
         endings(record),
     ]
     .concat();
+    let headline = headline(record);
+    let top = Top {
+        kind: CapacityRecord::kind(),
+        name: &record.scenario,
+        title: title_of(&record.scenario, record.sent.as_ref()),
+        headline: &headline,
+        started: &record.started,
+    };
     let content = html! {
-        (header("Capacity", &record.scenario, &headline(record), &record.started))
+        (header(top))
         main id="main" {
             section aria-labelledby="findings" {
                 h2 id="findings" { "Findings" }

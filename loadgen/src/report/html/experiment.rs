@@ -8,8 +8,9 @@ use super::chart::Charts;
 use super::claims::{arms, claims, in_words};
 use super::data::Drawing;
 use super::table::{Called, named_rows, table};
-use super::{capacity, chooser, figures, header, page, sentences};
+use super::{Top, capacity, chooser, figures, header, page, sentences};
 use crate::record::{ExperimentRecord, GroupRecord};
+use crate::report::Reported as _;
 use crate::report::words::arm_table::ArmTable;
 use crate::report::words::experiment::{
     backend_alone, changed, fairness, group_headline, headline, in_containers, proved, scaling,
@@ -28,8 +29,16 @@ pub fn experiment(record: &ExperimentRecord) -> String {
     let mut charts = Charts::default();
     let drawn: Vec<Vec<Drawn>> =
         record.groups.iter().map(|group| draw(group, &mut charts)).collect();
+    let headline = headline(record);
+    let top = Top {
+        kind: ExperimentRecord::kind(),
+        name: &record.experiment,
+        title: &record.experiment,
+        headline: &headline,
+        started: &record.started,
+    };
     let content = html! {
-        (header("Experiment", &record.experiment, &headline(record), &record.started))
+        (header(top))
         main id="main" {
             (claims(record))
             (arms(record))

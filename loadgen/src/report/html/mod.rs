@@ -84,9 +84,19 @@ fn data(charts: &Charts) -> String {
     serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c")
 }
 
-/// Returns the top of a page: the kind of page, the scenario's name, the headline, the start time
-/// of the measurement, and the button that switches the theme.
-fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
+/// What the top of a page says.
+struct Top<'a> {
+    kind: &'a str,
+    /// Name with which the headline begins, and which the title replaces.
+    name: &'a str,
+    title: &'a str,
+    headline: &'a str,
+    /// Start of the measurement.
+    started: &'a str,
+}
+
+/// Returns the top of a page, with the button that switches the theme.
+fn header(Top { kind, name, title, headline, started }: Top<'_>) -> Markup {
     let told = headline.strip_prefix(name).and_then(|rest| rest.strip_prefix(": "));
     let headline = told.unwrap_or(headline);
     html! {
@@ -95,7 +105,7 @@ fn header(kind: &str, name: &str, headline: &str, started: &str) -> Markup {
                 p.kind { (kind) }
                 button type="button" id="theme" aria-pressed="false" { "Dark" }
             }
-            h1 { (name) }
+            h1 { (title) }
             p.headline { (headline) }
             p.started { "Started " time datetime=(started) { (started) } }
         }

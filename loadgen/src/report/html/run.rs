@@ -9,10 +9,11 @@ use super::data::Drawing;
 use super::profile::profiled;
 use super::ranking::{efficiency, percentiles, ranking};
 use super::table::{Called, named_rows, table};
-use super::{chooser, figures, header, latencies, matrix, page, sentences};
+use super::{Top, chooser, figures, header, latencies, matrix, page, sentences};
 use crate::analysis::differences;
 use crate::measure::{PROBE, Summary};
 use crate::record::{RunRecord, TargetRecord};
+use crate::report::Reported as _;
 use crate::report::words::Warning;
 use crate::report::words::bottlenecks::bottlenecks;
 use crate::report::words::commits;
@@ -32,6 +33,7 @@ use crate::report::words::rows::rows;
 use crate::report::words::stages::{StagesOf, legend, stages};
 use crate::report::words::streams;
 use crate::report::words::thresholds::judged;
+use crate::report::words::title::title_of;
 use crate::report::words::traces::traces;
 use crate::report::words::uploads;
 use crate::report::words::warnings::warnings;
@@ -45,8 +47,16 @@ pub fn run(record: &RunRecord) -> String {
     let steps = steps(record, &mut drawing);
     let resources = resources(record, &mut drawing);
     let charts = drawing.charts;
+    let headline = headline(record);
+    let top = Top {
+        kind: RunRecord::kind(),
+        name: &record.scenario,
+        title: title_of(&record.scenario, record.sent.as_ref()),
+        headline: &headline,
+        started: &record.started,
+    };
     let content = html! {
-        (header("Load test", &record.scenario, &headline(record), &record.started))
+        (header(top))
         main id="main" {
             (findings(record))
             (ranking(record))

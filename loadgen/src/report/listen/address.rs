@@ -19,7 +19,10 @@ impl FromStr for ServeAddress {
     /// Parses `HOST:PORT`, `PORT` of this host only, or `HOST` with a free port. An IPv6 address with a
     /// port is in brackets.
     fn from_str(text: &str) -> Result<Self, String> {
-        let wrong = || format!("\"{text}\" is no address: write HOST:PORT, such as 0.0.0.0:8089");
+        let wrong = || {
+            let write = "write HOST:PORT, such as 0.0.0.0:8089, with a port up to 65535";
+            format!("\"{text}\" is no address: {write}")
+        };
         if let Ok(port) = text.parse() {
             return Ok(Self { host: Ipv4Addr::LOCALHOST.to_string(), port });
         }

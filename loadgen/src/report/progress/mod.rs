@@ -44,12 +44,12 @@ struct Shared {
 }
 
 impl Progress {
-    /// Prepares to show the progress of `rounds` rounds of a scenario. `expected` is the expected
-    /// duration of each round, if known. Shows plain lines until [`Self::show_live`].
+    /// Prepares to show the progress of `rounds` rounds of a scenario with this title. `kind` says what is measured,
+    /// and `expected` is the expected duration of each round, if known. Shows plain lines until [`Self::show_live`].
     #[must_use]
-    pub fn new(scenario: &str, rounds: u32, expected: Option<Duration>) -> Self {
+    pub fn new(kind: &'static str, title: &str, rounds: u32, expected: Option<Duration>) -> Self {
         let forecast = Forecast::new(rounds, expected);
-        let view = View { scenario: scenario.to_owned(), forecast, ..View::default() };
+        let view = View { kind, scenario: title.to_owned(), forecast, ..View::default() };
         let shared = Shared { known: watch::Sender::new(view), kept: Mutex::default() };
         let (seconds, pace) = (Seconds::default(), Pace::default());
         Self {
@@ -187,6 +187,20 @@ impl Progress {
         if !live::is_open() && self.pace.is_due(&self.shared.known.borrow(), now) {
             say(lines::under_way(&self.shared.known.borrow(), now));
         }
+    }
+
+    /// Updates the view with the last seconds of the round, when all its results have arrived.
+    pub fn complete(&mut self, results: &GrowingSeries) {
+        let Some(whole) = self.shared.known.borrow().second(Instant::now()) else { return };
+        let first = self.seconds.done();
+        let seconds = self.seconds.rest_of(results, whole);
+        self.tell_page(first, &seconds);
+        self.shared.learn(|view| {
+            if let Some(round) = &mut view.round {
+                round.add(seconds);
+                round.set_steps(&self.seconds.steps());
+            }
+        });
     }
 
     /// Marks a worker as no longer part of the run.

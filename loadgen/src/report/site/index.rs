@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use super::history::FINDS;
 use super::words::{self, changes, claims};
 use super::{Pages, SiteSettings, page, report_path};
-use crate::analysis::history::{History, Kind};
+use crate::analysis::history::{FEWEST, History, Kind};
 use crate::report::html::table::{Called, table};
 use crate::report::words::history::{day, figure, is_better, metric as name_of};
 use crate::text::counted;
@@ -45,7 +45,10 @@ fn news(histories: &[History<'_>], pages: &Pages) -> Markup {
     html! {
         section {
             h2 { "What changed" }
-            @if told.is_empty() {
+            @if histories.iter().all(|of| of.entries.len() < FEWEST) {
+                p { "No scenario has the " (FEWEST) " results that it needs to find a change." }
+                p.hint { (FINDS) }
+            } @else if told.is_empty() {
                 p { "No change was found." }
                 p.hint { (FINDS) }
             } @else {

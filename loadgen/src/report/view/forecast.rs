@@ -62,8 +62,13 @@ impl Forecast {
         (todo > 0).then(|| Duration::from_secs(left.as_secs().max(1)))
     }
 
+    /// Returns the time since the start of the first round; `None` before it.
+    pub(crate) fn passed(&self, now: Instant) -> Option<Duration> {
+        self.began.map(|began| now.saturating_duration_since(began))
+    }
+
     fn running(&self, now: Instant) -> Duration {
-        self.began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began))
+        self.passed(now).unwrap_or_default()
     }
 }
 

@@ -24,7 +24,9 @@ const LINES: usize = 60;
 /// State of a command, as the live view shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
-    /// Name of the scenario.
+    /// What is measured, in a word or two, such as `Load test`.
+    pub kind: &'static str,
+    /// Title of the scenario.
     pub scenario: String,
     /// Current activity while there is no load, such as `starting redis`.
     pub doing: String,
@@ -179,6 +181,12 @@ impl View {
     pub(crate) fn phase(&self, now: Instant) -> Option<Phase> {
         let timeline = self.round.as_ref()?.timeline?;
         Some(timeline.place(true, now).0)
+    }
+
+    /// Returns the share of the time of all rounds that is over; `None` while that is unknown.
+    pub(crate) fn done(&self, now: Instant) -> Option<f64> {
+        let (passed, left) = (self.forecast.passed(now)?.as_secs_f64(), self.left(now)?);
+        Some(passed / (passed + left.as_secs_f64()))
     }
 
     /// Returns the estimated time until all rounds are over, at least the time left of this round; `None`

@@ -58,7 +58,16 @@ impl Seconds {
     pub(crate) fn new_in(&mut self, results: &GrowingSeries, now: Option<u32>) -> Vec<Second> {
         let reported = results.newest();
         let passed = now.and_then(|now| now.checked_sub(SETTLED));
-        let Some(end) = reported.max(passed) else { return Vec::new() };
+        self.until(results, reported.max(passed).unwrap_or(0))
+    }
+
+    /// Returns the seconds that were not returned yet of a round that had `whole` whole seconds, and whose results have
+    /// all arrived.
+    pub(crate) fn rest_of(&mut self, results: &GrowingSeries, whole: u32) -> Vec<Second> {
+        self.until(results, whole)
+    }
+
+    fn until(&mut self, results: &GrowingSeries, end: u32) -> Vec<Second> {
         let new = self.done..end;
         self.done = self.done.max(end);
         new.map(|second| self.second(&results.second(second), &results.flows_of_second(second)))
@@ -213,6 +222,27 @@ mod tests {
         assert_eq!(answered(&[(0, 5)], Some(3)), [5]);
         assert_eq!(answered(&[(0, 5)], Some(6)), [5, 0, 0, 0]);
         assert_eq!(answered(&[], Some(4)), [0, 0]);
+    }
+
+    #[test]
+    fn the_end_of_a_round_shows_its_whole_seconds() {
+        let (mut results, mut seconds) = (GrowingSeries::default(), Seconds::default());
+        let mut counts = Counts::default();
+        counts.answered.record_n(Duration::from_millis(1), 7);
+        for second in 0..3 {
+            let steps = vec![counts.clone()];
+            let interval = Interval { phase: Phase::Hold, second, steps, ..Interval::default() };
+            results.add(&Snapshot::new(second, vec![interval]));
+        }
+        let mut answered = |new: fn(&mut Seconds, &GrowingSeries) -> Vec<Second>| {
+            new(&mut seconds, &results).iter().map(|it| it.answered).collect::<Vec<_>>()
+        };
+        assert_eq!(answered(|seconds, results| seconds.new_in(results, None)), [7, 7]);
+        // The third second is shorter.
+        assert_eq!(answered(|seconds, results| seconds.rest_of(results, 2)), [0; 0]);
+        assert_eq!(answered(|seconds, results| seconds.rest_of(results, 3)), [7]);
+        // In the fourth, nothing was answered.
+        assert_eq!(answered(|seconds, results| seconds.rest_of(results, 4)), [0]);
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(super) fn now(view: &View, now: Instant) -> Value {
     json!({
         "doing": view.doing,
         "place": [number, of],
+        "done": view.done(now),
         "left_s": view.left(now).as_ref().map(Duration::as_secs),
         "phase": view.phase(now).map(activity),
         "round": view.round.as_ref().map(|of| round(of, of_round)),
@@ -33,7 +34,10 @@ fn round(round: &Round, left: Option<Duration>) -> Value {
     json!({
         "target": round.target,
         "left_s": left.as_ref().map(Duration::as_secs),
-        "load": round.load.map(|load| load.to_string()),
+        "load": round.load.map(|load| match load {
+            PlannedLoad::Users(users) => f64::from(users),
+            PlannedLoad::Rate(per_s) => per_s,
+        }),
         "unit": round.load.map(|load| match load {
             PlannedLoad::Users(_) => "users",
             PlannedLoad::Rate(_) => "requests/s",

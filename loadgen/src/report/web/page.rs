@@ -20,9 +20,9 @@ pub(super) const FILES: [(&str, &str, &str); 6] = [
     ("/live.js", JAVASCRIPT, LIVE_SCRIPT),
 ];
 
-/// Returns the page of the command `title`. `can_change` tells whether those with the token may change
+/// Returns the page of what is measured, with this title. `can_change` tells whether those with the token may change
 /// the load, or only end the command; `None` if nobody may.
-pub(super) fn page(title: &str, can_change: Option<bool>) -> String {
+pub(super) fn page(kind: &str, title: &str, can_change: Option<bool>) -> String {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -39,7 +39,7 @@ pub(super) fn page(title: &str, can_change: Option<bool>) -> String {
                 a.skip href="#main" { "Skip to the figures" }
                 header {
                     div.title {
-                        p.kind { "Live" }
+                        p.kind { (kind) ", live" }
                         button type="button" id="theme" aria-pressed="false" { "Dark" }
                     }
                     h1 { (title) }
@@ -60,13 +60,14 @@ pub(super) fn page(title: &str, can_change: Option<bool>) -> String {
 
 fn figures() -> Markup {
     html! {
-        dl.now aria-label="Now" {
+        dl.now aria-label="Newest second" {
             @for (id, name) in [
                 ("rate", "requests/s"), ("p50", "p50, ms"), ("p95", "p95, ms"), ("p99", "p99, ms"),
-                ("failed", "errors"), ("load", "load"),
+                ("failed", "errors of this round"),
             ] {
                 div { dt { (name) } dd id=(id) { "–" } }
             }
+            div { dt id="planned" { "planned load" } dd id="load" { "–" } }
         }
         div.charts {
             @for (id, title, unit) in [

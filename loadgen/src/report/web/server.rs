@@ -77,6 +77,7 @@ impl LivePage {
         let Bound { listener, shown: url, own_name } = address.bind()?;
         let shared = Arc::new(Shared {
             id,
+            kind: known.borrow().kind,
             title: known.borrow().scenario.clone(),
             names: vec![own_name, address.host.clone()],
             controls,
@@ -215,7 +216,7 @@ async fn guard(State(shared): State<Arc<Shared>>, request: Request, next: Next) 
 /// Returns the page.
 async fn root(State(shared): State<Arc<Shared>>) -> Response {
     let can_change = shared.controls.as_ref().map(|controls| controls.can_change);
-    ([(CONTENT_TYPE, HTML)], page::page(&shared.title, can_change)).into_response()
+    ([(CONTENT_TYPE, HTML)], page::page(shared.kind, &shared.title, can_change)).into_response()
 }
 
 fn file(kind: &'static str, text: &'static str) -> Response {

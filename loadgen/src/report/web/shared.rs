@@ -15,6 +15,8 @@ use super::past::Past;
 pub(super) struct Shared {
     /// Random name of this page. A viewer who still shows another command begins anew.
     pub(super) id: String,
+    /// What is measured, in a word or two.
+    pub(super) kind: &'static str,
     pub(super) title: String,
     /// Names of this host, besides its addresses, by which browsers may ask for the page.
     pub(super) names: Vec<String>,

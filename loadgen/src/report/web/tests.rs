@@ -162,6 +162,7 @@ fn what_is_known_now_has_errors_steps_workers_and_usage() {
     }
     let mut now = told["now"].take();
     assert!(now["left_s"].take().as_u64().is_some_and(|left| (15..=20).contains(&left)));
+    assert!(now["done"].take().as_f64().is_some_and(|done| (0.0..0.3).contains(&done)));
     insta::assert_snapshot!(serde_json::to_string_pretty(&now).unwrap());
 }
 

@@ -44,6 +44,7 @@ mod slices;
 pub(super) mod stages;
 pub(super) mod streams;
 pub(super) mod thresholds;
+pub(super) mod title;
 pub(super) mod traces;
 pub(super) mod uploads;
 pub(super) mod warnings;

@@ -56,7 +56,7 @@ async fn every_request_of_a_timed_round_is_counted_once_and_reported_live() {
     let (stop, mut seen) = (CancellationToken::new(), Vec::new());
     let show = |news: Seen<'_>, _: &mut GrowingSeries| match news {
         Seen::Snapshot(worker, snapshot) => seen.push((worker, snapshot.number)),
-        Seen::Started(_) | Seen::Tick => {}
+        Seen::Started(_) | Seen::Tick | Seen::Complete => {}
         Seen::Lost(lost) => panic!("{lost}"),
     };
     let round = cluster.round(plan, stop, show).await.unwrap();

@@ -26,7 +26,9 @@ pub(super) fn parsed(name: &str, text: &str) -> Result<Url, BadSetting> {
     let url = Url::parse(text.trim()).map_err(|error| wrong(&error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
-        scheme => Err(wrong(&format!("a collector has an http:// or https:// URL, not {scheme}:"))),
+        scheme => Err(wrong(&format!(
+            "a collector has an http:// or https:// URL, and this one begins with {scheme}:"
+        ))),
     }
 }
 
