@@ -40,8 +40,8 @@ help: ## List the recipes
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 17
 
 # Tests show the live view in tmux and reports in Chromium, mmdebstrap makes the images, HAProxy is the load balancer of
-# replicas, redis-tools has redis-benchmark, and openssl makes the certificate of an nginx.
-PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light openssl caddy haproxy redis-tools prometheus
+# replicas, redis-tools has redis-benchmark, openssl makes the certificate of an nginx, and tests log in to an sshd of their own.
+PACKAGES := python3-venv tmux chromium podman runc netavark aardvark-dns iptables buildah mmdebstrap nginx-light openssl caddy haproxy redis-tools prometheus openssh-server
 IS_ROOT_ON_DEBIAN := [ "$$(id -u)" = 0 ] && grep -qx 'ID=debian' /etc/os-release 2>/dev/null
 
 setup: ## Install the requirements of the tests from PyPI and, as root, from Debian
@@ -49,6 +49,7 @@ setup: ## Install the requirements of the tests from PyPI and, as root, from Deb
 		for name in $(PACKAGES); do \
 			dpkg-query --show --showformat '$${db:Status-Abbrev}' "$$name" 2>/dev/null | grep -q '^ii' || lacks=1; \
 		done; \
+		[ -x /usr/sbin/sshd ] || systemctl --quiet mask ssh.service ssh.socket 2>/dev/null || true; \
 		[ -z "$$lacks" ] || { apt-get update -qq && apt-get install -y -qq --no-install-recommends $(PACKAGES); }; \
 	else \
 		echo "setup: only root on Debian can install $(PACKAGES): tests of what is missing are skipped"; \

@@ -42,6 +42,17 @@ pub enum ClusterError {
         /// Error from the operating system.
         source: std::io::Error,
     },
+    /// Workers could not be started on these hosts, each for a reason.
+    #[error("cannot start workers on {}", listed(_0))]
+    #[diagnostic(
+        code(host_failed),
+        help(
+            "try it by hand: `ssh {} true` must work without a question. Accept the key of the host once, and use a \
+             key of your own, in an agent if it has a passphrase",
+            _0.first().map_or("HOST", |(host, _)| host)
+        )
+    )]
+    Hosts(Vec<(String, String)>),
     /// A worker's process ended before the worker had joined.
     #[error("worker {worker} ended before it joined ({status}){}", quoted(log))]
     #[diagnostic(code(worker_ended))]
@@ -235,6 +246,12 @@ impl ClusterError {
                 | Self::Bus(_)
         )
     }
+}
+
+/// Lists hosts, each with a reason.
+fn listed(hosts: &[(String, String)]) -> String {
+    let each = hosts.iter().map(|(host, why)| format!("{host}: {why}"));
+    each.collect::<Vec<_>>().join("; ")
 }
 
 fn quoted(log: &str) -> String {

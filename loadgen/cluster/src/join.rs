@@ -84,6 +84,12 @@ impl Join {
         (0..workers).map(document).collect()
     }
 
+    /// Returns the document with another address of the manager.
+    #[must_use]
+    pub(super) fn at(self, address: String) -> Self {
+        Self { address, ..self }
+    }
+
     /// Writes the document to a file in `folder` that is named after the worker's
     /// number, and returns the file's path.
     ///

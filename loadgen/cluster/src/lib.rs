@@ -27,6 +27,7 @@
 //! - `collector`: pure; combines reports, in any order.
 //! - `round_state`: pure; tracks which workers are awaited or lost, and decides what to do.
 //! - `blobs`: bulk data, by digest.
+//! - `hosts`: workers on other hosts, through SSH.
 //! - `startup`, `manager`, `worker_process`: the manager's side. `worker`, `waiting`,
 //!   `strain_monitor`: the worker's side.
 
@@ -40,6 +41,7 @@ mod collector;
 mod encoding;
 mod error;
 mod hex;
+mod hosts;
 mod join;
 mod lease;
 mod link;
@@ -62,6 +64,7 @@ mod worker_process;
 pub use address::{advertised, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
 pub use error::ClusterError;
+pub use hosts::{HostWorkers, Starting, WorkerHost, serve_parent_of_many};
 pub use join::Join;
 pub use manager::{Cluster, PreparedRound};
 pub use messages::Hello;

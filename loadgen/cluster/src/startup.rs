@@ -203,11 +203,12 @@ impl Cluster {
         Ok(cluster)
     }
 
-    fn new(bus: ManagerBus, events: Events, size: u32, processes: Vec<Process>) -> Self {
+    pub(super) fn new(bus: ManagerBus, events: Events, size: u32, processes: Vec<Process>) -> Self {
         let (gone, on_loss) = (BTreeMap::new(), OnLoss::default());
         let (absent, hellos, held) = ((0..size).collect(), BTreeMap::new(), BTreeMap::new());
         let epoch = seconds_now();
-        Self { bus, events, size, absent, hellos, processes, held, epoch, gone, on_loss }
+        let sessions = Vec::new();
+        Self { bus, events, size, absent, hellos, processes, sessions, held, epoch, gone, on_loss }
     }
 
     /// Number of workers that have joined.
@@ -216,7 +217,7 @@ impl Cluster {
     }
 
     /// Waits until all workers have joined and are present at the same time.
-    async fn wait_for_all(
+    pub(super) async fn wait_for_all(
         &mut self,
         limit: Option<Duration>,
         advice: &str,
@@ -245,6 +246,11 @@ impl Cluster {
             for (worker, process) in (0..).zip(&mut self.processes) {
                 if let Some(error) = process.early_end(worker) {
                     return Err(error);
+                }
+            }
+            for session in &mut self.sessions {
+                if let Some(why) = session.ended().await {
+                    return Err(ClusterError::Hosts(vec![(session.host().to_owned(), why)]));
                 }
             }
             if let (Some(limit), Some(deadline)) = (limit, deadline)

@@ -76,6 +76,13 @@ impl Process {
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
+    /// Waits for the end of the process.
+    pub(super) async fn wait(&mut self) {
+        // Waiting would close the standard input, which tells the worker to leave.
+        let _stdin = self.stdin.take();
+        let _ = self.child.wait().await;
+    }
+
     /// Kills the process, even if the process is paused.
     pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();

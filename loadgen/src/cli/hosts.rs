@@ -93,6 +93,10 @@ pub struct WorkerArgs {
     /// Allow all sockets of this host, set by the loadgen that starts the worker, whose rights the worker has.
     #[arg(long, hide = true)]
     pub any_socket: bool,
+    /// Number of workers, each with a join file of its own on a line of standard input; set by the loadgen that starts
+    /// them through ssh.
+    #[arg(long, value_name = "N", hide = true, default_value_t = 1)]
+    pub processes: u32,
     /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].
     #[arg(long, value_delimiter = ',', hide = true)]
     pub cpus: Vec<usize>,

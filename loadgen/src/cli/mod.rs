@@ -258,6 +258,13 @@ pub struct CommonArgs {
     /// targets of the scenario, or else all of the project except those with `default = false`].
     #[arg(short, long, value_name = "NAME[@REF],…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
+    /// Hosts that send the load, as ssh knows them, each with a number of workers, 1 without a number. loadgen starts
+    /// the workers through ssh, and ends them. @FILE has a host in each line.
+    ///
+    /// ssh must reach each host without a question. A host that lacks this version of loadgen gets it, in the user's
+    /// cache. All workers have equal shares of the load.
+    #[arg(long, value_name = "[USER@]HOST[:WORKERS],…|@FILE", value_delimiter = ',', conflicts_with_all = ["workers", "no_calibrate"])]
+    pub hosts: Vec<String>,
     /// Longest wait for the responses to in-flight requests at the end of each round or trial, at
     /// most 10m. Responses during this wait count in no rate and no latency; requests without a
     /// response count against thresholds [default: from the scenario, or 3s].

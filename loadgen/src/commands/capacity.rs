@@ -6,7 +6,7 @@
 
 use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
-use super::options::{Contest, Output, job, profile, scenario_to_run};
+use super::options::{Contest, Output, hosts, job, profile, scenario_to_run};
 use crate::cli::CapacityArgs;
 use crate::experiment::contender::Numbers;
 use crate::experiment::search::{CapacitySearch, Terms};
@@ -30,6 +30,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
         users: users.into_iter().collect(),
     };
     let is_one_request = scenario.is_none();
+    let remote = hosts::remote(&common, &request)?;
     let (mut scenario, running) = match scenario {
         Some(name) => (scenario_to_run(&name)?, None),
         None => {
@@ -45,7 +46,7 @@ pub(super) fn run(args: CapacityArgs) -> Result<Exit, Failure> {
     let more_rounds = if rounds.is_none() { ROUNDS } else { 0 };
     let terms = Terms { more_rounds, ..terms };
     let contest = Contest { numbers, rounds: Some(rounds.unwrap_or(ROUNDS)), ..Contest::default() };
-    let mut job = job(scenario, running, &common, contest, None)?;
+    let mut job = job(scenario, running, &common, contest, remote)?;
     job.one_request = is_one_request;
     let profiling_rounds = profile::rounds(&job, profile)?;
     let quest = CapacitySearch { job: &job, terms: &terms, profiling_rounds };

@@ -1,8 +1,10 @@
 //! `loadgen manager`: a run whose load comes from workers on other hosts.
 
+use super::options::hosts;
 use super::run::run_with;
 use crate::cli::ManagerArgs;
 use crate::cluster::{RemoteWorkers, advertised};
+use crate::experiment::job::Remote;
 use crate::failure::{Exit, Failure};
 
 /// Waits for workers on other hosts, and carries out a run with these workers.
@@ -20,13 +22,11 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         let message = "--no-calibrate has no effect: a manager never measures the maximum rate of its workers";
         return unused(message, "leave out --no-calibrate");
     }
-    let has_urls = args.run.request.urls.iter().any(|word| !word.starts_with('/'));
-    if common.measuring.url.is_empty() && !has_urls {
-        let message =
-            "servers that loadgen starts listen only on this host, where workers cannot reach them";
-        let help = "name the server: --url http://HOST:PORT, or load a URL";
-        return Err(Failure::message(Exit::Usage, "manager_needs_url", message.to_owned(), help));
+    if !common.hosts.is_empty() {
+        let message = "--hosts starts workers, but a manager waits for workers that others start";
+        return unused(message, "leave out `manager`, or --hosts");
     }
+    hosts::refuse_own_servers("", common, &args.run.request)?;
     let address = advertised(&args.listen, args.advertise.as_deref()).map_err(|why| {
         let help = "name the address at which workers reach this host: --advertise HOST[:PORT]";
         Failure::message(Exit::Usage, "bad_address", why, help)
@@ -39,5 +39,5 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         lease: args.lease,
         limit: args.wait,
     };
-    run_with(args.run, Some(remote))
+    run_with(args.run, Some(Remote::Awaited(remote)))
 }

@@ -3,13 +3,14 @@
 use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
 use super::options::{
-    Contest, Output, duet, gate, job, junit, precision, probe, profile, request, scenario_to_run,
-    slices, unused,
+    Contest, Output, duet, gate, hosts, job, junit, precision, probe, profile, request,
+    scenario_to_run, slices, unused,
 };
 use crate::cli::{OnWorkerLoss, RunArgs};
-use crate::cluster::{OnLoss, RemoteWorkers};
+use crate::cluster::OnLoss;
 use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
+use crate::experiment::job::Remote;
 use crate::experiment::run::precision::Precision;
 use crate::experiment::run::{Run, noise_floor};
 use crate::failure::{Exit, Failure};
@@ -19,11 +20,12 @@ use crate::scenario::{OverrideError, Overrides, Scenario};
 
 /// Carries out a run with the options of the command line, saves the record, and prints the record.
 pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
-    run_with(args, None)
+    let remote = hosts::remote(&args.common, &args.request)?;
+    run_with(args, remote)
 }
 
 /// Like `run`, but with workers from other hosts if `remote` is set.
-pub(super) fn run_with(args: RunArgs, remote: Option<RemoteWorkers>) -> Result<Exit, Failure> {
+pub(super) fn run_with(args: RunArgs, remote: Option<Remote>) -> Result<Exit, Failure> {
     let output = Output::from(&args.common.measuring);
     let from_urls = match args.scenario {
         Some(_) => None,

@@ -4,12 +4,14 @@ use std::path::Path;
 
 use super::measure::cannot_pin;
 use crate::cli::WorkerArgs;
-use crate::cluster::{Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers};
+use crate::cluster::{
+    self, Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers,
+};
 use crate::experiment::system_limits::raise_open_files;
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Measurement, Turn};
-use crate::process::{first_line, leave_on_signal, on_all_cpus, use_huge_pages};
+use crate::process::{first_lines, leave_on_signal, on_all_cpus, use_huge_pages};
 use crate::scenario::read_text;
 use crate::text::say;
 
@@ -51,15 +53,31 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
     let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
+    if is_local && args.processes > 1 {
+        return serve_parent_of_many(args.processes, terms)
+            .await
+            .map_err(Failure::with(Exit::Failed));
+    }
     let served = if is_local { serve_parent(terms).await } else { serve_each(args, &terms).await };
     served.map_err(Failure::with(Exit::Failed))
 }
 
 /// Serves the process that started this worker, and that sends the join document on standard input.
 async fn serve_parent(terms: Terms) -> Result<(), ClusterError> {
-    let line = first_line(&terms.gone).await.map_err(|e| ClusterError::Join(e.to_string()))?;
-    let document = line.ok_or(ClusterError::ManagerGone)?;
-    join(&Join::parse(&document)?, terms).await?.serve().await
+    let lines = first_lines(1, &terms.gone).await.map_err(|e| ClusterError::Join(e.to_string()))?;
+    let document = lines.first().ok_or(ClusterError::ManagerGone)?;
+    join(&Join::parse(document)?, terms).await?.serve().await
+}
+
+/// Runs several workers for the process that started this one, and that sends a join document for each.
+async fn serve_parent_of_many(processes: u32, terms: Terms) -> Result<(), ClusterError> {
+    let gone = &terms.gone;
+    let lines = first_lines(processes as usize, gone).await;
+    let lines = lines.map_err(|e| ClusterError::Join(e.to_string()))?;
+    if lines.len() < processes as usize {
+        return Err(ClusterError::ManagerGone);
+    }
+    cluster::serve_parent_of_many(&lines, gone).await
 }
 
 /// Shows other loadgens on this machine that this worker measures, until the returned value is

@@ -9,7 +9,7 @@ use rand::rngs::SysRng;
 use super::contender::Contender;
 use super::slicing::Slicing;
 use super::subject::{Server, Subject};
-use crate::cluster::{OnLoss, RemoteWorkers};
+use crate::cluster::{HostWorkers, OnLoss, RemoteWorkers};
 use crate::engine::{Plan, Share};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Runtime, Size, TargetSpec};
@@ -26,7 +26,7 @@ pub struct Job {
     /// load; `None` if this process generates the load.
     pub workers: Option<u32>,
     /// Description of the workers on other hosts; `None` if this machine generates the load.
-    pub remote: Option<RemoteWorkers>,
+    pub remote: Option<Remote>,
     /// Reaction to the loss of a worker.
     pub on_loss: OnLoss,
     /// Whether the only target is measured twice in each
@@ -56,6 +56,25 @@ pub struct Job {
     pub group: Option<String>,
     /// Whether to measure the generator's maximum rate.
     pub calibrate: bool,
+}
+
+/// Workers on other hosts.
+#[derive(Debug, Clone)]
+pub enum Remote {
+    /// They are started by hand, and the manager waits for them.
+    Awaited(RemoteWorkers),
+    /// The manager starts them through SSH.
+    Started(HostWorkers),
+}
+
+impl Remote {
+    /// Returns the number of workers.
+    pub fn count(&self) -> u32 {
+        match self {
+            Self::Awaited(workers) => workers.count,
+            Self::Started(workers) => workers.count(),
+        }
+    }
 }
 
 /// How the contenders of a job are loaded.

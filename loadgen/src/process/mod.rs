@@ -15,7 +15,7 @@ pub use self::memory::{use_huge_pages, use_huge_pages_before_reading};
 pub use self::output::{columns, print, print_report, say_failure, unprinted, write_result};
 pub use self::panics::end_on_panic;
 pub use self::signals::{leave_on_signal, on_signal};
-pub use self::stdin::first_line;
+pub use self::stdin::first_lines;
 pub use self::stdout::Stdout;
 pub use self::threads::{for_load, on_all_cpus};
 

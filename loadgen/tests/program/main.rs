@@ -60,6 +60,7 @@ mod saved;
 mod site;
 mod slices;
 mod sockets;
+mod ssh_hosts;
 mod stages;
 mod telemetry;
 mod turns;

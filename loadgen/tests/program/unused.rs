@@ -38,6 +38,7 @@ const RUN: &[(&str, &[&[&str]])] = &[
     ("format", NEVER),
     ("json", &[&["--json", "--format=csv", URL]]),
     ("rounds", NEVER),
+    ("hosts", &[&["--hosts=a", "--workers=2", URL], &["--hosts=a"]]),
     ("target", &[&["--target=flask", URL]]),
     ("insecure", &[&["--insecure", URL]]),
     ("cacert", &[&["--cacert=ca.pem", URL]]),
@@ -142,6 +143,7 @@ const EXPERIMENT: &[(&str, &[&[&str]])] = &[
 /// A manager takes no targets of the lab, so that none of the lab's options has an effect.
 const MANAGER: &[(&str, &[&[&str]])] = &[
     ("expect-workers", NEVER),
+    ("hosts", &[&["--hosts=a", URL]]),
     ("listen", NEVER),
     ("advertise", NEVER),
     ("join-dir", NEVER),
@@ -241,6 +243,7 @@ const OTHERS: &[Line] = &[
     // Set by the loadgen that starts the worker.
     ("worker", "cpus", NEVER),
     ("worker", "any-socket", NEVER),
+    ("worker", "processes", NEVER),
 ];
 
 fn all() -> Vec<Line> {

@@ -14,6 +14,7 @@ use self::round::{RoundUnderWay, not_begun};
 use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
 use super::error::ClusterError;
+use super::hosts::Session;
 use super::messages::{Command, Hello};
 use super::round_state::OnLoss;
 use super::worker_process::Process;
@@ -48,6 +49,8 @@ pub struct Cluster {
     /// Processes of workers on this machine, indexed by the worker's number;
     /// empty if workers are on other hosts.
     pub(super) processes: Vec<Process>,
+    /// Connections to the hosts on which this manager started workers.
+    pub(super) sessions: Vec<Session>,
     /// Digests of the encoded plan and data rows that each worker
     /// already has, by the worker's number.
     pub(super) held: BTreeMap<u32, BTreeSet<Digest>>,
@@ -180,6 +183,9 @@ impl Cluster {
         };
         if tokio::time::timeout(QUIT_LIMIT, leaving).await.is_err() {
             self.processes.iter_mut().for_each(Process::kill);
+        }
+        for session in &mut self.sessions {
+            session.leave(QUIT_LIMIT).await;
         }
         self.bus.close().await;
     }

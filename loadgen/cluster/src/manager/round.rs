@@ -226,6 +226,12 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             }
             tokio::time::sleep(AUTOPSY_LIMIT / 10).await;
         }
+        let session = self.cluster.sessions.iter_mut().find(|session| session.has(worker));
+        if let Some(session) = session
+            && let Some(why) = session.ended().await
+        {
+            return format!("the connection to {} has ended: {why}", session.host());
+        }
         match self.cluster.processes.is_empty() {
             true => "it no longer answers".to_owned(),
             false => "it no longer answers, although its process runs".to_owned(),

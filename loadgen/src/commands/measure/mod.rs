@@ -16,7 +16,7 @@ use crate::analysis::same_commits;
 use crate::experiment::control::terminal::{self, Screen};
 use crate::experiment::control::{Control, ControlSocket};
 use crate::experiment::folder::RunFolder;
-use crate::experiment::job::{Job, Method};
+use crate::experiment::job::{Job, Method, Remote};
 use crate::experiment::kind::Experiment;
 use crate::experiment::observe::{Event, Observers};
 use crate::experiment::session::Session;
@@ -145,7 +145,8 @@ async fn execute<E: Experiment<Record: Reported>>(
         turn = take_turn(job, output.anyway, &progress) => turn,
     };
     // A manager opens the live view later, when its workers are there.
-    if output.live && job.remote.is_none() {
+    let is_awaiting = matches!(job.remote, Some(Remote::Awaited(_)));
+    if output.live && !is_awaiting {
         progress.show_live(can_change);
     }
     // The preparation would add to the load of the machine.
@@ -178,7 +179,7 @@ async fn execute<E: Experiment<Record: Reported>>(
         None => site,
     };
     let shown = ProgressObserver::new(&mut progress, &control, job.on_loss)
-        .live_with_workers(output.live && job.remote.is_some());
+        .live_with_workers(output.live && is_awaiting);
     let told = telemetry.as_ref().map(|telemetry| {
         let is_running = matches!(job.subject, Subject::Running(_));
         TelemetryObserver::new(telemetry.teller(), &control, is_running)
@@ -241,8 +242,9 @@ fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<
 /// and shows a note, if other loadgens cannot be seen.
 async fn take_turn(job: &Job, anyway: bool, progress: &Progress) -> Option<Turn> {
     let of = match &job.remote {
-        Some(remote) => Measurement::of_manager(&remote.address),
-        None => Measurement::new(),
+        Some(Remote::Awaited(remote)) => Measurement::of_manager(&remote.address),
+        // They may run on this machine, but which manager is theirs, nobody sees.
+        Some(Remote::Started(_)) | None => Measurement::new(),
     };
     let turn = match anyway {
         true => Turn::anyway(of, |what| progress.note(what)),

@@ -2,6 +2,7 @@
 
 pub mod duet;
 pub mod gate;
+pub mod hosts;
 pub mod junit;
 pub mod precision;
 pub mod probe;
@@ -18,9 +19,9 @@ use std::path::{Path, PathBuf};
 
 use self::servers::servers;
 use crate::cli::{CommonArgs, MeasuringArgs, TelemetryArgs, WebArgs};
-use crate::cluster::{OnLoss, RemoteWorkers};
+use crate::cluster::OnLoss;
 use crate::experiment::contender::{Numbers, product};
-use crate::experiment::job::{Job, Method, random_seed};
+use crate::experiment::job::{Job, Method, Remote, random_seed};
 use crate::experiment::scenarios;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
@@ -90,7 +91,7 @@ pub fn job(
     running: Option<Vec<Server>>,
     common: &CommonArgs,
     contest: Contest,
-    remote: Option<RemoteWorkers>,
+    remote: Option<Remote>,
 ) -> Result<Job, Failure> {
     let Contest { mut numbers, aa, duet, probe, rounds } = contest;
     check_numbers(&numbers, aa, &scenario)?;
@@ -127,7 +128,7 @@ pub fn job(
     Ok(Job {
         scenario,
         subject,
-        workers: remote.as_ref().map(|remote| remote.count).or(common.measuring.workers),
+        workers: remote.as_ref().map(Remote::count).or(common.measuring.workers),
         on_loss: OnLoss::Fail,
         aa,
         method: if duet { Method::Duets } else { Method::Rounds },

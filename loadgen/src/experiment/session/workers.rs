@@ -1,24 +1,29 @@
-//! Starts the workers of a run on this machine, or waits for workers on other hosts.
+//! Starts the workers of a run, on this machine or on other hosts, or waits for workers on other hosts.
 
 use std::path::Path;
 
-use crate::cluster::{Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, only_here};
-use crate::experiment::job::Job;
+use crate::cluster::{
+    Cluster, ClusterError, Gathering, HostWorkers, LocalWorkers, RemoteWorkers, Starting, only_here,
+};
+use crate::experiment::job::{Job, Remote};
 use crate::experiment::observe::{Event, Observers};
 use crate::text::counted;
 
-/// Starts workers on this machine, or waits for workers on other hosts. `None` if this process
-/// generates the load. Workers on this machine write their logs into the folder `logs`.
+/// Starts workers, or waits for workers on other hosts. `None` if this process generates the load. Workers on this machine write their logs into the folder `logs`.
 pub(super) async fn gather(
     job: &Job,
     logs: &Path,
     observers: &mut Observers<'_>,
 ) -> Result<Option<Cluster>, ClusterError> {
     match (&job.remote, job.workers) {
-        (Some(remote), _) => {
+        (Some(Remote::Awaited(remote)), _) => {
             // Shown as plain lines, so that the command for each host can be copied.
             let tell = |gathering| observers.tell(Event::Note(&told(&gathering, remote)));
             Cluster::gather(remote, tell).await.map(Some)
+        }
+        (Some(Remote::Started(workers)), _) => {
+            let tell = |starting| observers.tell(Event::Phase(&on_hosts(&starting, workers)));
+            Cluster::start_on(workers, tell).await.map(Some)
         }
         (None, Some(count)) => {
             observers.tell(Event::Phase(&format!("starting {}", counted(count.into(), "worker"))));
@@ -27,6 +32,21 @@ pub(super) async fn gather(
             Cluster::start(&workers, |_| {}).await.map(Some)
         }
         (None, None) => Ok(None),
+    }
+}
+
+/// Says what is done on the hosts on which workers are started.
+fn on_hosts(starting: &Starting, workers: &HostWorkers) -> String {
+    let hosts = |count: usize| counted(count as u64, "host");
+    match starting {
+        Starting::Asking(count) => format!("connecting to {}", hosts(*count)),
+        Starting::Copying(names, bytes) => {
+            format!("copying loadgen ({} MB) to {}", bytes.div_ceil(1_000_000), names.join(", "))
+        }
+        Starting::Workers(count) => {
+            let workers = hosts(workers.hosts.len());
+            format!("starting {} on {workers}", counted((*count).into(), "worker"))
+        }
     }
 }
 

@@ -1,0 +1,96 @@
+//! Runs commands on other hosts, with the system's `ssh`.
+
+use std::io;
+use std::process::{Output, Stdio};
+use std::time::Duration;
+
+use loadgen_text::in_one_line;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+/// Most lines of what `ssh` said that an error quotes.
+const LINES: usize = 3;
+
+/// Settings of each connection. Nobody answers questions, because several connections would ask at the same time. What a
+/// user's configuration forwards, or runs, is not for this connection. A host that is gone is noticed.
+const SETTINGS: [&str; 9] = [
+    "BatchMode=yes",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=3",
+    "RemoteCommand=none",
+    "ForwardAgent=no",
+    "ForwardX11=no",
+    // A connection that another program shares would outlive this one, with the forwarded port.
+    "ControlPath=none",
+    // Says which port was forwarded.
+    "LogLevel=INFO",
+];
+
+/// Returns `ssh` with these further options, which runs this script of a POSIX shell on a host. The script has no single
+/// quote.
+pub(super) fn command(host: &str, options: &[&str], script: &str) -> Command {
+    let mut command = Command::new("ssh");
+    command
+        .arg("-T")
+        .args(SETTINGS.iter().flat_map(|setting| ["-o", setting]))
+        .args(options)
+        .args(["--", host])
+        // Whatever the user's shell is there.
+        .arg(format!("exec sh -c '{script}'"))
+        .process_group(0) // so that a terminal's Ctrl-C reaches loadgen alone
+        .kill_on_drop(true)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+/// Runs a script on a host with this input, and returns what it printed. Fails with a reason, at the latest after
+/// `limit`.
+pub(super) async fn run(
+    host: &str,
+    options: &[&str],
+    script: &str,
+    input: &[u8],
+    limit: Duration,
+) -> Result<String, String> {
+    let run = async {
+        let mut child =
+            command(host, options, script).spawn().map_err(|error| not_started(&error))?;
+        let mut stdin = child.stdin.take();
+        let write = async {
+            if let Some(pipe) = &mut stdin {
+                // If this fails, the command has ended, and says why.
+                let _ = pipe.write_all(input).await;
+            }
+            drop(stdin.take());
+        };
+        let (output, ()) = tokio::join!(child.wait_with_output(), write);
+        let Output { status, stdout, stderr } = output.map_err(|error| error.to_string())?;
+        match status.success() {
+            true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+            false => Err(said(&String::from_utf8_lossy(&stderr), &status.to_string())),
+        }
+    };
+    timeout(limit, run).await.unwrap_or_else(|_| {
+        Err(format!("it did not answer within {}", humantime::format_duration(limit)))
+    })
+}
+
+/// Says why `ssh` could not be started.
+pub(super) fn not_started(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "there is no program ssh on this host".to_owned(),
+        _ => format!("ssh cannot be started: {error}"),
+    }
+}
+
+/// Returns the last lines of an output of errors, or else the status.
+pub(super) fn said(stderr: &str, status: &str) -> String {
+    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LINES)..].iter().map(|line| in_one_line(line));
+    let last: Vec<_> = last.collect();
+    if last.is_empty() { status.to_owned() } else { last.join("; ") }
+}

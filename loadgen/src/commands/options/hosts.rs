@@ -1,0 +1,74 @@
+//! Reads `--hosts`: the hosts on which loadgen starts workers.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::cli::{CommonArgs, RequestArgs};
+use crate::cluster::{HostWorkers, WorkerHost};
+use crate::experiment::job::Remote;
+use crate::failure::{Exit, Failure};
+
+/// Time after which a silent worker is lost, as that of a manager without `--lease`.
+const LEASE: Duration = Duration::from_secs(3);
+
+/// Greatest number of workers of a run.
+const MOST: u32 = 1_000;
+
+/// Returns the workers to start on the hosts that the command line names; `None` if it names none.
+pub fn remote(common: &CommonArgs, request: &RequestArgs) -> Result<Option<Remote>, Failure> {
+    if common.hosts.is_empty() {
+        return Ok(None);
+    }
+    let wrong = |message: String| {
+        let help =
+            "name each host once, as ssh knows it, with its number of workers: load-1:4,load-2";
+        Failure::message(Exit::Usage, "bad_hosts", format!("--hosts: {message}"), help)
+    };
+    let mut hosts: Vec<WorkerHost> = Vec::new();
+    for word in &common.hosts {
+        let words = match word.strip_prefix('@') {
+            Some(path) => of_file(path).map_err(|error| wrong(format!("{path}: {error}")))?,
+            None => vec![word.trim().to_owned()],
+        };
+        for word in words {
+            let host: WorkerHost = word.parse().map_err(wrong)?;
+            if hosts.iter().any(|other| other.name == host.name) {
+                return Err(wrong(format!("{} is given twice", host.name)));
+            }
+            hosts.push(host);
+        }
+    }
+    let workers = HostWorkers { hosts, lease: LEASE };
+    match workers.count() {
+        0 => Err(wrong("the file names no host".to_owned())),
+        count if count > MOST => Err(wrong(format!("{count} workers are more than {MOST}"))),
+        _ => {
+            refuse_own_servers("--hosts: ", common, request)?;
+            Ok(Some(Remote::Started(workers)))
+        }
+    }
+}
+
+/// Returns the hosts of a file: one in a line, with comments after `#`.
+fn of_file(path: &str) -> std::io::Result<Vec<String>> {
+    let text = fs::read_to_string(path)?;
+    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// Returns an error, which begins with `what`, if the load would go to servers that loadgen starts.
+pub fn refuse_own_servers(
+    what: &str,
+    common: &CommonArgs,
+    request: &RequestArgs,
+) -> Result<(), Failure> {
+    let has_urls = request.urls.iter().any(|word| !word.starts_with('/'));
+    if has_urls || !common.measuring.url.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "{what}servers that loadgen starts listen only on this host, where workers cannot reach them"
+    );
+    let help = "name the server: --url http://HOST:PORT, or load a URL";
+    Err(Failure::message(Exit::Usage, "manager_needs_url", message, help))
+}
