@@ -60,7 +60,8 @@ fn is_wildcard(host: &str) -> bool {
 
 /// Returns whether a host name or address means the local host on every host, such as `localhost`
 /// or a loopback address (RFC 6761, section 6.3).
-fn means_itself(host: &str) -> bool {
+#[must_use]
+pub fn means_itself(host: &str) -> bool {
     let name = host.trim_end_matches('.').to_ascii_lowercase();
     match host.parse::<IpAddr>() {
         Ok(address) => address.to_canonical().is_loopback(),

@@ -82,12 +82,12 @@ impl Authority {
         }
     }
 
-    /// Creates a certificate authority that is stored nowhere.
+    /// Creates a certificate authority of the run with this name, which is stored nowhere.
     ///
     /// # Errors
     /// If the system has no random bytes, or no key can be made.
-    pub fn passing() -> Result<Self, ClusterError> {
-        let kept = Kept::new(random_hex(8)?, random_hex(32)?).map_err(ClusterError::bus)?;
+    pub fn passing(run: &str) -> Result<Self, ClusterError> {
+        let kept = Kept::new(run.to_owned(), random_hex(32)?).map_err(ClusterError::bus)?;
         Self::from_kept(kept).map_err(ClusterError::bus)
     }
 

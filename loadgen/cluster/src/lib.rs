@@ -61,10 +61,12 @@ mod waiting;
 mod worker;
 mod worker_process;
 
-pub use address::{advertised, only_here};
+pub use address::{advertised, means_itself, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
 pub use error::ClusterError;
-pub use hosts::{HostWorkers, Starting, WorkerHost, serve_parent_of_many};
+pub use hosts::{
+    CheckedHost, HostReport, HostWorkers, Starting, WorkerHost, check_hosts, clock_line, serve_all,
+};
 pub use join::Join;
 pub use manager::{Cluster, PreparedRound};
 pub use messages::Hello;

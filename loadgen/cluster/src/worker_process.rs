@@ -76,11 +76,14 @@ impl Process {
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
-    /// Waits for the end of the process.
-    pub(super) async fn wait(&mut self) {
-        // Waiting would close the standard input, which tells the worker to leave.
-        let _stdin = self.stdin.take();
-        let _ = self.child.wait().await;
+    /// Waits for the end of the process, and returns how it ended, if that is known.
+    pub(super) async fn wait(&mut self) -> Option<ExitStatus> {
+        self.child.wait().await.ok()
+    }
+
+    /// Closes the process's standard input, which tells the worker to leave.
+    pub(super) fn close(&mut self) {
+        self.stdin = None;
     }
 
     /// Kills the process, even if the process is paused.

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, Subcommand};
 
-use super::RunArgs;
+use super::{LabFormat, RunArgs};
 use crate::scenario::parse_duration;
 
 /// Options of `manager`.
@@ -39,6 +39,27 @@ pub struct ManagerArgs {
     /// Options of `run`.
     #[command(flatten)]
     pub run: RunArgs,
+}
+
+/// Subcommands of `hosts`.
+#[derive(Debug, Subcommand)]
+pub enum HostsCommand {
+    /// Connect to each host as a run with --hosts does, copy loadgen to hosts that lack it, and show what each has.
+    ///
+    /// The exit code is 1 if a host cannot be used.
+    Check(HostsCheckArgs),
+}
+
+/// Options of `hosts check`.
+#[derive(Debug, Args)]
+pub struct HostsCheckArgs {
+    /// Hosts, as ssh knows them, each with the number of workers that it shall have, 1 without a number. @FILE has a
+    /// host in each line.
+    #[arg(value_name = "[USER@]HOST[:WORKERS],…|@FILE", value_delimiter = ',', required = true)]
+    pub hosts: Vec<String>,
+    /// Format of what is shown.
+    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
+    pub format: LabFormat,
 }
 
 const MANAGER_EXAMPLES: &str = "\
@@ -95,8 +116,8 @@ pub struct WorkerArgs {
     pub any_socket: bool,
     /// Number of workers, each with a join file of its own on a line of standard input; set by the loadgen that starts
     /// them through ssh.
-    #[arg(long, value_name = "N", hide = true, default_value_t = 1)]
-    pub processes: u32,
+    #[arg(long, value_name = "N", hide = true)]
+    pub processes: Option<u32>,
     /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].
     #[arg(long, value_delimiter = ',', hide = true)]
     pub cpus: Vec<usize>,

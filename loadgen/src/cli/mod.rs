@@ -31,7 +31,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::capacity::CapacityArgs;
 pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
-pub use self::hosts::{ManagerArgs, WorkerArgs};
+pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
@@ -132,6 +132,12 @@ pub enum Command {
     Manager(ManagerArgs),
     /// Send the load for a manager, which has written a join file for this worker.
     Worker(WorkerArgs),
+    /// Look at hosts before they send load.
+    #[command(subcommand)]
+    Hosts(HostsCommand),
+    /// Say what this host has; started by loadgen on another host.
+    #[command(hide = true)]
+    HostReport,
     /// Run one service, and end the service when loadgen ends; started by loadgen itself.
     #[command(hide = true)]
     Guard(GuardArgs),

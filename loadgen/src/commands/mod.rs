@@ -8,6 +8,7 @@ mod completions;
 mod ctl;
 mod experiment;
 mod guard;
+mod hosts;
 mod init;
 mod lab;
 mod launcher;
@@ -48,6 +49,8 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Lab(command)) => lab::run(command),
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),
+        Some(Command::Hosts(command)) => hosts::run(&command),
+        Some(Command::HostReport) => hosts::report(),
         Some(Command::Guard(args)) => return guard::run(args),
         Some(Command::Launcher(args)) => return launcher::run(args),
     };

@@ -2,10 +2,12 @@
 
 use std::path::Path;
 
+use tokio_util::sync::CancellationToken;
+
 use super::measure::cannot_pin;
 use crate::cli::WorkerArgs;
 use crate::cluster::{
-    self, Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_managers,
+    Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_all, serve_managers,
 };
 use crate::experiment::system_limits::raise_open_files;
 use crate::failure::{Exit, Failure};
@@ -53,10 +55,9 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
     let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
-    if is_local && args.processes > 1 {
-        return serve_parent_of_many(args.processes, terms)
-            .await
-            .map_err(Failure::with(Exit::Failed));
+    if let Some(processes) = args.processes.filter(|_| is_local) {
+        let served = serve_from_elsewhere(processes as usize, &terms.gone).await;
+        return served.map_err(Failure::with(Exit::Failed));
     }
     let served = if is_local { serve_parent(terms).await } else { serve_each(args, &terms).await };
     served.map_err(Failure::with(Exit::Failed))
@@ -69,15 +70,22 @@ async fn serve_parent(terms: Terms) -> Result<(), ClusterError> {
     join(&Join::parse(document)?, terms).await?.serve().await
 }
 
-/// Runs several workers for the process that started this one, and that sends a join document for each.
-async fn serve_parent_of_many(processes: u32, terms: Terms) -> Result<(), ClusterError> {
-    let gone = &terms.gone;
-    let lines = first_lines(processes as usize, gone).await;
-    let lines = lines.map_err(|e| ClusterError::Join(e.to_string()))?;
-    if lines.len() < processes as usize {
+/// Runs the workers of this host for a manager on another, which sends a join document for each on standard input.
+async fn serve_from_elsewhere(
+    processes: usize,
+    gone: &CancellationToken,
+) -> Result<(), ClusterError> {
+    // Processes inherit the limit.
+    raise_open_files();
+    let lines =
+        first_lines(processes, gone).await.map_err(|e| ClusterError::Join(e.to_string()))?;
+    let joins = lines.iter().map(|line| Join::parse(line)).collect::<Result<Vec<_>, _>>()?;
+    let Some(first) = joins.first().filter(|_| joins.len() == processes) else {
         return Err(ClusterError::ManagerGone);
-    }
-    cluster::serve_parent_of_many(&lines, gone).await
+    };
+    // Nobody reads here that another measures, too. But that one sees this.
+    let _in_rounds = Turn::anyway(Measurement::of_manager(&first.run), |_| {});
+    serve_all(&joins, gone).await
 }
 
 /// Shows other loadgens on this machine that this worker measures, until the returned value is

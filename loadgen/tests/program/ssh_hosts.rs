@@ -159,7 +159,10 @@ const FIXED: [&str; 4] = ["--users=6", "--warmup=0s", "--json", "--hosts=one:2,t
 
 #[tokio::test(flavor = "multi_thread")]
 async fn workers_on_hosts_share_the_load_and_leave_nothing() {
-    let Some(hosts) = Hosts::start("", "") else { return };
+    // What the user's configuration forwards and runs is in nobody's way.
+    let of_ssh = "Match host one,two\n LocalForward 127.0.0.1:1 127.0.0.1:2\n LocalCommand touch called\n \
+                  PermitLocalCommand yes\n RemoteCommand false\n SessionType none\n ExitOnForwardFailure yes\n";
+    let Some(hosts) = Hosts::start("", of_ssh) else { return };
     let (server, project) = (Counting::start().await, Project::bare());
     let run = |out: &str| {
         let words = [&[server.url.as_str(), "--iterations=300", out], &FIXED[..]].concat();
@@ -179,14 +182,41 @@ async fn workers_on_hosts_share_the_load_and_leave_nothing() {
     // One more request is the verification.
     assert_eq!(server.requests(), 301);
     assert_gone(&hosts.there(), WITHIN);
+    assert!(first.stderr.contains("is each host's own"), "{}", first.stderr);
     // The program is there now, and nothing else.
     let second = run("--out=second");
     assert!(!second.stderr.contains("copying"), "{}", second.stderr);
-    let programs = fs::read_dir(hosts.path("home/cache/loadgen/programs")).unwrap();
+    // A damaged one is replaced.
+    let folder = hosts.path("home/cache/loadgen/programs");
+    let program = fs::read_dir(&folder).unwrap().next().unwrap().unwrap().path();
+    let whole = fs::metadata(&program).unwrap().len();
+    for length in [0, whole] {
+        let file = fs::File::create(&program).unwrap();
+        file.set_len(length).unwrap();
+        let again = run(&format!("--out=damaged-{length}"));
+        assert!(again.stderr.contains("copying"), "{}", again.stderr);
+    }
+    let programs = fs::read_dir(&folder).unwrap();
     let programs: Vec<_> =
         programs.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(matches!(programs.as_slice(), [one] if one.starts_with("loadgen-")), "{programs:?}");
-    assert!(!project.path("join").exists());
+    assert!(!project.path("join").exists() && !project.path("called").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_paused_stays_nowhere() {
+    let Some(hosts) = Hosts::start("", "") else { return };
+    let (server, project) = (Counting::start().await, Project::bare());
+    let words = [&[server.url.as_str(), "--duration=60s", "--out=run"], &FIXED[..]].concat();
+    let started = Started::of(&mut hosts.command(&project, &words));
+    let there = block_in_place(|| hosts.until_loaded(&server, 3));
+    let workers = named(&there, "worker --join - --any-socket");
+    assert_eq!(workers.len(), 3, "{there:?}");
+    signal(workers[0], Signal::STOP);
+    let finished = Finished::of(block_in_place(|| started.output()), &project.path(""));
+    assert_eq!(finished.code, Some(5), "{}", finished.said());
+    assert!(finished.stderr.contains("it no longer answers, on "), "{}", finished.said());
+    block_in_place(|| assert_gone(&there, WITHIN));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -285,7 +315,7 @@ async fn each_host_that_cannot_be_used_has_its_reason() {
         let words = [server.url.as_str(), "--duration=1s", &format!("--hosts={words}")];
         let finished = hosts.run(&project, &words);
         assert_eq!(finished.code, Some(1), "{}", finished.said());
-        assert!(finished.stderr.starts_with("connecting to"), "{}", finished.said());
+        assert!(finished.stderr.contains("connecting to"), "{}", finished.said());
         let told = finished.stderr.replace("\n  │ ", " ");
         assert!(told.contains("host_failed") && told.contains(said), "{said}: {told}");
         assert!(told.contains("must work without a question"), "{told}");
@@ -294,9 +324,51 @@ async fn each_host_that_cannot_be_used_has_its_reason() {
     }
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_check_shows_what_each_host_has() {
+    let unknown = "Host unknown\n HostName loadgen.invalid\n";
+    // A shell that greets, and a soft limit that workers raise.
+    let of_sshd = "ForceCommand echo hello; ulimit -Sn 256; eval \"$SSH_ORIGINAL_COMMAND\"\n";
+    let Some(hosts) = Hosts::start(of_sshd, unknown) else { return };
+    let project = Project::bare();
+    let finished = hosts.run(&project, &["hosts", "check", "one:64,unknown", "--format=json"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.said());
+    let document = finished.json();
+    let [one, other] = document.as_array().unwrap().as_slice() else { panic!("{document}") };
+    let report = &one["report"];
+    assert_eq!(
+        (&one["host"], &one["workers"], &one["error"]),
+        (&"one".into(), &64.into(), &().into())
+    );
+    assert!(report["cpus"].as_u64() > Some(0) && report["local_ports"].as_u64() > Some(0), "{one}");
+    assert!(
+        report["open_files"].as_u64() > Some(256) && report["rate_per_s"].as_f64() > Some(1.0),
+        "{one}"
+    );
+    // One clock.
+    let round_trip = one["round_trip_ms"].as_f64().unwrap();
+    assert!(
+        round_trip > 0.0 && one["clock_ahead_ms"].as_f64().unwrap().abs() <= round_trip,
+        "{one}"
+    );
+    assert_eq!(other["host"], "unknown");
+    assert!(other["error"].as_str().unwrap().contains("Could not resolve hostname"), "{other}");
+    let finished = hosts.run(&project, &["hosts", "check", "one:64"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert!(finished.stdout.contains("one: 64 workers share "), "{}", finished.said());
+    assert!(finished.stdout.lines().all(|line| line.chars().count() <= 80), "{}", finished.said());
+    // A run gets what a check has seen.
+    let server = Counting::start().await;
+    let words = [server.url.as_str(), "--hosts=one", "--users=400", "--iterations=400"];
+    let finished = hosts.run(&project, &[&words[..], &["--warmup=0s", "--json"]].concat());
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    assert_eq!(finished.json()["targets"][0]["total"]["errors"], 0, "{}", finished.stdout);
+}
+
 #[test]
 fn what_names_no_hosts_is_refused() {
-    let project = Project::bare().file("none", "# nobody\n");
+    let step = "[[step]]\nget = \"/\"\n";
+    let project = Project::bare().file("none", "# nobody\n").file("one.toml", step);
     let url = "http://127.0.0.1:1/";
     for (words, code, said) in [
         (&[url, "--hosts=one,one:2"][..], "bad_hosts", "one is given twice"),
@@ -304,6 +376,7 @@ fn what_names_no_hosts_is_refused() {
         (&[url, "--hosts=one:0"], "bad_hosts", "a host has 1 to 1000 workers"),
         (&[url, "--hosts=one:600,two:600"], "bad_hosts", "1200 workers are more than 1000"),
         (&[url, "--hosts=@none"], "bad_hosts", "the file names no host"),
+        (&["-s=one.toml", "--url=unix:/a", "--hosts=one"], "bad_hosts", "is a socket"),
         (&[url, "--hosts=@absent"], "bad_hosts", "absent: No such file"),
         (&[url, "--hosts=one", "--workers=2"], "error", "cannot be used with '--workers"),
         (&["/", "--hosts=one"], "manager_needs_url", "servers that loadgen starts"),

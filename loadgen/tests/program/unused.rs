@@ -243,6 +243,8 @@ const OTHERS: &[Line] = &[
     // Set by the loadgen that starts the worker.
     ("worker", "cpus", NEVER),
     ("worker", "any-socket", NEVER),
+    ("hosts check", "hosts", NEVER),
+    ("hosts check", "format", NEVER),
     ("worker", "processes", NEVER),
 ];
 

@@ -3,30 +3,36 @@
 //! - `worker_host`: a host and its number of workers, as a user names them.
 //! - `ssh`: runs a command on a host. `program`: copies loadgen to a host that lacks it.
 //! - `session`: the connection over which a host's workers are started, reach the manager, and are ended.
-//! - `there`: the other end of it: the processes of the workers.
+//! - `there`: the other end of it: the processes of the workers. `check`: looks at hosts before they send load.
 //!
 //! The manager listens on the loopback interface only. Each session forwards a port of the host's loopback interface
-//! to it, so that no port of either host is open to others and no firewall is in the way. Join documents go over
+//! to it, so that no firewall is in the way, and no port is open to others (unless the host's sshd has `GatewayPorts yes`). Join documents go over
 //! standard input. A host's workers end when the session does, for whatever reason: their standard input closes.
 
+mod check;
 mod program;
 mod session;
 mod ssh;
 mod there;
 mod worker_host;
 
+use std::fmt;
 use std::time::Duration;
 
+use loadgen_text::counted;
 use tokio::task::JoinSet;
 
+pub use self::check::{CheckedHost, HostReport, check_hosts, clock_line};
 use self::program::Program;
 pub(super) use self::session::Session;
-pub use self::there::serve_parent_of_many;
+pub use self::there::serve_all;
 pub use self::worker_host::WorkerHost;
 use super::authority::Authority;
 use super::bus::ManagerBus;
 use super::error::ClusterError;
+use super::hex::random_hex;
 use super::join::Join;
+use super::lease::LEASE;
 use super::manager::Cluster;
 use super::startup::Gathering;
 
@@ -39,6 +45,8 @@ const LOOPBACK: &str = "127.0.0.1";
 /// Workers to start on other hosts.
 #[derive(Debug, Clone)]
 pub struct HostWorkers {
+    /// Random name of the run.
+    pub run: String,
     /// The hosts, each once.
     pub hosts: Vec<WorkerHost>,
     /// Time without a message after which, during a run, the manager treats a worker as lost, and a worker treats the
@@ -53,11 +61,35 @@ pub enum Starting {
     Asking(usize),
     /// The program, of so many bytes, is copied to these hosts.
     Copying(Vec<String>, u64),
-    /// The workers of all hosts are started.
-    Workers(u32),
+    /// So many workers are started, on so many hosts.
+    Workers(u32, usize),
+}
+
+impl fmt::Display for Starting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hosts = |count: usize| counted(count as u64, "host");
+        match self {
+            Self::Asking(count) => write!(f, "connecting to {}", hosts(*count)),
+            Self::Copying(names, bytes) => {
+                let megabytes = bytes.div_ceil(1_000_000);
+                write!(f, "copying loadgen ({megabytes} MB) to {}", names.join(", "))
+            }
+            Self::Workers(count, on) => {
+                write!(f, "starting {} on {}", counted((*count).into(), "worker"), hosts(*on))
+            }
+        }
+    }
 }
 
 impl HostWorkers {
+    /// Returns the workers of these hosts, of which none is given twice.
+    ///
+    /// # Errors
+    /// If the system has no random bytes.
+    pub fn new(hosts: Vec<WorkerHost>) -> Result<Self, ClusterError> {
+        Ok(Self { run: random_hex(8)?, hosts, lease: LEASE })
+    }
+
     /// Returns the number of workers on all hosts.
     #[must_use]
     pub fn count(&self) -> u32 {
@@ -77,24 +109,9 @@ impl Cluster {
     ) -> Result<Self, ClusterError> {
         let count = workers.count();
         let program = Program::own().await?;
-        tell(Starting::Asking(workers.hosts.len()));
-        let lacking = each(&workers.hosts, |host| {
-            let program = program.clone();
-            async move { program.is_there(&host.name).await }
-        });
-        let lacking = lacking.await?.into_iter().filter(|(_, is_there)| !is_there);
-        let lacking: Vec<WorkerHost> = lacking.map(|(host, _)| host).collect();
-        if !lacking.is_empty() {
-            let names = lacking.iter().map(|host| host.name.clone()).collect();
-            tell(Starting::Copying(names, program.length()));
-            let copied = each(&lacking, |host| {
-                let program = program.clone();
-                async move { program.copy_to(&host.name).await }
-            });
-            copied.await?;
-        }
-        tell(Starting::Workers(count));
-        let authority = Authority::passing()?;
+        all(provide(&program, &workers.hosts, &mut tell).await?)?;
+        tell(Starting::Workers(count, workers.hosts.len()));
+        let authority = Authority::passing(&workers.run)?;
         let joins = Join::of_all(&authority, "", count, workers.lease)?;
         let identity = authority.manager(LOOPBACK)?;
         let (bus, events) = ManagerBus::listen(&format!("{LOOPBACK}:0"), &identity, &joins).await?;
@@ -109,10 +126,9 @@ impl Cluster {
             let name = program.name.clone();
             async move { Session::start(host, from, joins, port, &name).await }
         });
-        let sessions = sessions.await?.into_iter().map(|(_, session)| session).collect();
+        let sessions = all(sessions.await)?;
         let mut cluster = Self::new(bus, events, count, Vec::new());
         cluster.sessions = sessions;
-        let advice = "all connections to the hosts stand: see what uses their CPUs, and try again";
         let refuse = |gathering| match gathering {
             Gathering::Refused(reason) => Err(ClusterError::Refused {
                 who: "the manager".to_owned(),
@@ -121,19 +137,55 @@ impl Cluster {
             }),
             _ => Ok(()),
         };
-        cluster.wait_for_all(Some(JOIN_LIMIT), advice, refuse).await?;
-        Ok(cluster)
+        let advice = "the connections to all hosts stand: see what uses their CPUs";
+        match cluster.wait_for_all(Some(JOIN_LIMIT), advice, refuse).await {
+            Ok(()) => Ok(cluster),
+            Err(ClusterError::NotJoined { joined, of, limit, advice }) => {
+                let said = cluster.sessions.iter();
+                let said =
+                    said.filter_map(|it| Some(format!("; {} said: {}", it.host(), it.said()?)));
+                let advice = advice + &said.collect::<String>();
+                Err(ClusterError::NotJoined { joined, of, limit, advice })
+            }
+            Err(error) => Err(error),
+        }
     }
 }
 
+/// Copies the program to the hosts that lack it. Returns for each host whether it has it now, or why not.
+async fn provide(
+    program: &Program,
+    hosts: &[WorkerHost],
+    tell: &mut impl FnMut(Starting),
+) -> Result<Vec<(WorkerHost, Result<(), String>)>, ClusterError> {
+    tell(Starting::Asking(hosts.len()));
+    let asked = each(hosts, |host| {
+        let program = program.clone();
+        async move { program.is_there(&host.name).await }
+    });
+    let mut asked = asked.await;
+    let lacking: Vec<WorkerHost> =
+        asked.iter().filter(|(_, is)| *is == Ok(false)).map(|(host, _)| host.clone()).collect();
+    if !lacking.is_empty() {
+        let names = lacking.iter().map(|host| host.name.clone()).collect();
+        let packed = program.packed().await?;
+        tell(Starting::Copying(names, packed.len() as u64));
+        let copied = each(&lacking, |host| {
+            let (program, packed) = (program.clone(), packed.clone());
+            async move { program.copy_to(&host.name, &packed).await.map(|()| true) }
+        });
+        let copied = copied.await.into_iter();
+        let lacked = asked.iter_mut().filter(|(_, is)| *is == Ok(false));
+        lacked.zip(copied).for_each(|(of, copied)| *of = copied);
+    }
+    Ok(asked.into_iter().map(|(host, is)| (host, is.map(drop))).collect())
+}
+
 /// Does something with all hosts at the same time, and returns what each gave, in their order.
-///
-/// # Errors
-/// If it failed with some hosts: all of them, each with its reason.
 async fn each<T, F>(
     hosts: &[WorkerHost],
     mut act: impl FnMut(WorkerHost) -> F,
-) -> Result<Vec<(WorkerHost, T)>, ClusterError>
+) -> Vec<(WorkerHost, Result<T, String>)>
 where
     T: Send + 'static,
     F: Future<Output = Result<T, String>> + Send + 'static,
@@ -141,14 +193,22 @@ where
     let mut acting = JoinSet::new();
     for (place, host) in hosts.iter().enumerate() {
         let (host, act) = (host.clone(), act(host.clone()));
-        acting.spawn(async move { (place, host, act.await) });
+        acting.spawn(async move { (place, (host, act.await)) });
     }
     let mut all = acting.join_all().await;
-    all.sort_by_key(|(place, ..)| *place);
+    all.sort_by_key(|(place, _)| *place);
+    all.into_iter().map(|(_, of)| of).collect()
+}
+
+/// Returns what all hosts gave.
+///
+/// # Errors
+/// If some gave nothing: all of these, each with its reason.
+fn all<T>(results: Vec<(WorkerHost, Result<T, String>)>) -> Result<Vec<T>, ClusterError> {
     let (mut done, mut failed) = (Vec::new(), Vec::new());
-    for (_, host, result) in all {
+    for (host, result) in results {
         match result {
-            Ok(value) => done.push((host, value)),
+            Ok(value) => done.push(value),
             Err(why) => failed.push((host.name, why)),
         }
     }

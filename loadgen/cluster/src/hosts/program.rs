@@ -1,9 +1,13 @@
 //! Copies this program to hosts that lack it.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use loadgen_text::in_one_line;
 use sha2::{Digest as _, Sha256};
 
 use super::ssh;
@@ -53,46 +57,76 @@ impl Program {
         Ok(Self { bytes, name: format!("loadgen-{VERSION}-{}", &digest[..16]), machine })
     }
 
-    pub(super) fn length(&self) -> u64 {
-        self.bytes.len() as u64
+    /// Returns the program, compressed for the way.
+    ///
+    /// # Errors
+    /// If the process is about to end.
+    pub(super) async fn packed(&self) -> Result<Arc<[u8]>, ClusterError> {
+        let bytes = self.bytes.clone();
+        let pack = move || {
+            let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+            // Writes to memory don't fail.
+            let _ = encoder.write_all(&bytes);
+            encoder.finish().unwrap_or_default().into()
+        };
+        tokio::task::spawn_blocking(pack).await.map_err(ClusterError::bus)
     }
 
-    /// Asks whether a host has the program, and can run it.
+    /// Asks whether a host has the program.
     pub(super) async fn is_there(&self, host: &str) -> Result<bool, String> {
-        let Self { name, machine, .. } = self;
-        let script = format!(
-            "p={FOLDER}/{name}; echo \"machine: $(uname -s) $(uname -m)\"; \
-             [ -x \"$p\" ] || exit 0; touch \"$p\"; \"$p\" --version > /dev/null && echo program: runs"
-        );
-        let printed = ssh::run(host, &[], &script, &[], ASK_LIMIT).await.map_err(|why| {
-            // As from a dynamic program where another C library is.
-            match why.contains("GLIBC_") || why.contains("not found") {
-                true => format!("{why}: this loadgen needs other libraries than it has; use the static program of a release"),
-                false => why,
-            }
-        })?;
-        let value = |name: &str| printed.lines().find_map(|line| line.strip_prefix(name));
-        match value("machine: ") {
-            Some(there) if there == machine => Ok(value("program: ").is_some()),
-            Some(there) => Err(format!("it is {there}, but this loadgen is for {machine}")),
-            None => Err("it ran no command: its shell printed something else".to_owned()),
-        }
+        // One that does not run may be damaged.
+        Ok(matches!(self.ask(host).await?, Found::Runs))
     }
 
-    /// Copies the program to a host, and tries it there.
-    pub(super) async fn copy_to(&self, host: &str) -> Result<(), String> {
+    /// Copies the program, which is `packed`, to a host, and tries it there.
+    pub(super) async fn copy_to(&self, host: &str, packed: &[u8]) -> Result<(), String> {
         let (name, length) = (&self.name, self.bytes.len());
-        // Programs that were not used for a month are removed.
+        // Programs that were not used for a month are removed, and copies that were cut short.
         let script = format!(
             "umask 077; d={FOLDER}; mkdir -p \"$d\" && t=$(mktemp \"$d/.new.XXXXXX\") || exit 1; \
-             if cat > \"$t\" && [ $(wc -c < \"$t\") = {length} ] && chmod 700 \"$t\" && mv -f \"$t\" \"$d/{name}\"; \
+             if gzip -dc > \"$t\" && [ $(wc -c < \"$t\") = {length} ] && chmod 700 \"$t\" && mv -f \"$t\" \"$d/{name}\"; \
              then find \"$d\" -name \"loadgen-*\" -mtime +30 -exec rm -f {{}} +; \
+             find \"$d\" -name \".new.*\" -mtime +1 -exec rm -f {{}} +; \
              else rm -f \"$t\"; echo cannot save the whole program in \"$d\" >&2; exit 1; fi"
         );
-        ssh::run(host, &["-C"], &script, &self.bytes, COPY_LIMIT).await?;
-        match self.is_there(host).await? {
-            true => Ok(()),
-            false => Err(format!("{FOLDER} does not keep programs")),
+        ssh::run(host, &[], &script, packed, COPY_LIMIT).await?;
+        match self.ask(host).await? {
+            Found::Runs => Ok(()),
+            Found::Absent => Err("its cache does not keep the program".to_owned()),
+            Found::Broken(why) => Err(format!(
+                "it cannot run the program: {why}. The program of a release needs no libraries; the cache must be \
+                 where programs may run"
+            )),
         }
     }
+
+    async fn ask(&self, host: &str) -> Result<Found, String> {
+        let Self { name, machine, .. } = self;
+        let length = self.bytes.len();
+        let script = format!(
+            "p={FOLDER}/{name}; echo \"machine: $(uname -s) $(uname -m)\"; \
+             [ -f \"$p\" ] && [ $(wc -c < \"$p\") = {length} ] || exit 0; touch \"$p\"; set -f; \
+             if said=$(\"$p\" --version 2>&1); then echo \"program: $said\"; else echo broken: $said; fi"
+        );
+        let printed = ssh::run(host, &[], &script, &[], ASK_LIMIT).await?;
+        let value = |name: &str| printed.lines().find_map(|line| line.strip_prefix(name));
+        match value("machine: ") {
+            Some(there) if there == machine => {}
+            Some(there) => return Err(format!("it is {there}, but this loadgen is for {machine}")),
+            None => return Err("it ran no command: its shell printed something else".to_owned()),
+        }
+        Ok(match (value("program: "), value("broken: ")) {
+            (Some(said), _) if said.starts_with("loadgen ") => Found::Runs,
+            (_, Some(why)) => Found::Broken(in_one_line(why).into_owned()),
+            _ => Found::Absent,
+        })
+    }
+}
+
+/// What a host has in the place of the program.
+enum Found {
+    Runs,
+    Absent,
+    /// It does not run. Holds what the host said.
+    Broken(String),
 }

@@ -1,6 +1,7 @@
 //! The connection to a host over which its workers are started, reach the manager, and are ended.
 
 use std::collections::VecDeque;
+use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -43,31 +44,29 @@ impl Session {
         program: &str,
     ) -> Result<Self, String> {
         let forward = format!("{LOOPBACK}:0:{LOOPBACK}:{port}");
-        let options = ["-R", &forward, "-o", "ExitOnForwardFailure=yes"];
         let script = format!("exec {FOLDER}/{program} worker --join - --processes {}", joins.len());
-        let mut command = ssh::command(&host.name, &options, &script);
-        command.stdout(std::process::Stdio::null());
+        let mut command = ssh::command(&host.name, &["-R", &forward], &script);
+        command.stdout(Stdio::null());
         let mut ssh = command.spawn().map_err(|error| ssh::not_started(&error))?;
         let (stdin, said) = (ssh.stdin.take(), Arc::default());
-        let (tell_port, forwarded) = oneshot::channel();
+        let (tell, forwarded) = oneshot::channel();
         if let Some(stderr) = ssh.stderr.take() {
-            tokio::spawn(listen(stderr, Arc::clone(&said), tell_port));
+            tokio::spawn(listen(stderr, port, Arc::clone(&said), tell));
         }
         let mut session = Self { host, first, ssh, stdin, said };
-        let port = tokio::select! {
-            port = forwarded => port.ok(),
-            // The error follows.
-            _ = session.ssh.wait() => None,
-            () = tokio::time::sleep(FORWARD_LIMIT) => None,
-        };
-        let Some(port) = port else {
-            return Err(match session.ended().await {
-                Some(why) if why.contains("forwarding failed") => {
-                    format!("{why}: its sshd must allow it: AllowTcpForwarding remote")
-                }
-                Some(why) => why,
-                None => "it forwarded no port in time".to_owned(),
-            });
+        let port = match timeout(FORWARD_LIMIT, forwarded).await {
+            Ok(Ok(Some(port))) => port,
+            Ok(Ok(None)) => {
+                let why = session.said().unwrap_or_default();
+                return Err(format!("{why}: its sshd must allow it: AllowTcpForwarding remote"));
+            }
+            // Its output of errors has ended.
+            Ok(Err(_)) => {
+                let _ = timeout(FORWARD_LIMIT, session.ssh.wait()).await;
+                let why = session.ended().await;
+                return Err(why.unwrap_or_else(|| "ssh closed its output".to_owned()));
+            }
+            Err(_) => return Err("it forwarded no port in time".to_owned()),
         };
         if let Some(pipe) = &mut session.stdin {
             for join in joins {
@@ -96,48 +95,62 @@ impl Session {
         let status = self.ssh.try_wait().ok().flatten()?;
         // What was said last may still be on its way.
         tokio::time::sleep(Duration::from_millis(50)).await;
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = said.iter().map(String::as_str).collect();
-        Some(ssh::said(&lines.join("\n"), &format!("ssh ended ({status})")))
+        Some(self.said().unwrap_or_else(|| format!("ssh ended ({status})")))
     }
 
-    /// Ends the workers, and waits for the end of the session, at the latest for this time.
-    pub(crate) async fn leave(&mut self, limit: Duration) {
+    /// Returns what the host, or ssh, said last; `None` if neither said anything.
+    pub(crate) fn said(&self) -> Option<String> {
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines: Vec<&str> = said.iter().map(String::as_str).collect();
+        Some(ssh::said(&lines.join("\n"), "")).filter(|said| !said.is_empty())
+    }
+
+    /// Tells the workers to leave.
+    pub(crate) fn close(&mut self) {
         self.stdin = None;
+    }
+
+    /// Waits for the end of the session, at the latest for this time.
+    pub(crate) async fn end(&mut self, limit: Duration) {
         if timeout(limit, self.ssh.wait()).await.is_err() {
             let _ = self.ssh.start_kill();
         }
     }
 }
 
-/// Keeps what is said, and tells the port that was forwarded.
+/// Keeps what is said, and tells the port that was forwarded to `port`; `None` if it was refused.
 async fn listen(
     stderr: ChildStderr,
+    port: u16,
     said: Arc<Mutex<VecDeque<String>>>,
-    tell_port: oneshot::Sender<u16>,
+    tell: oneshot::Sender<Option<u16>>,
 ) {
-    let mut tell_port = Some(tell_port);
+    let mut tell = Some(tell);
     let mut lines = BufReader::new(stderr).split(b'\n');
     while let Ok(Some(line)) = lines.next_segment().await {
         let line = String::from_utf8_lossy(&line).into_owned();
-        if let Some(port) = allocated(&line) {
-            if let Some(tell) = tell_port.take() {
-                let _ = tell.send(port);
+        let forwarded = allocated(&line, port);
+        let is_refused = line.contains("remote port forwarding failed for listen port 0");
+        if forwarded.is_none() {
+            let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
+            said.push_back(line);
+            if said.len() > KEPT {
+                said.pop_front();
             }
-            continue;
         }
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.push_back(line);
-        if said.len() > KEPT {
-            said.pop_front();
+        if (forwarded.is_some() || is_refused)
+            && let Some(tell) = tell.take()
+        {
+            let _ = tell.send(forwarded);
         }
     }
 }
 
-/// Returns the port in a line such as `Allocated port 34567 for remote forward to 127.0.0.1:7447`.
-fn allocated(line: &str) -> Option<u16> {
+/// Returns the port in a line such as `Allocated port 34567 for remote forward to 127.0.0.1:7447`, if it leads to `to`.
+fn allocated(line: &str, to: u16) -> Option<u16> {
     let (port, rest) = line.trim().strip_prefix("Allocated port ")?.split_once(' ')?;
-    port.parse().ok().filter(|_| rest.starts_with("for remote forward"))
+    let is_ours = rest == format!("for remote forward to {LOOPBACK}:{to}");
+    port.parse().ok().filter(|_| is_ours)
 }
 
 #[cfg(test)]
@@ -147,7 +160,9 @@ mod tests {
     #[test]
     fn the_port_that_was_forwarded_is_read() {
         let line = "Allocated port 34567 for remote forward to 127.0.0.1:7447\r";
-        assert_eq!(allocated(line), Some(34_567));
-        assert_eq!(allocated("Warning: Permanently added 'a' to the list of known hosts."), None);
+        assert_eq!(allocated(line, 7_447), Some(34_567));
+        assert_eq!(allocated(line, 7_448), None, "one of the user's own");
+        let other = "Warning: Permanently added 'a' to the list of known hosts.";
+        assert_eq!(allocated(other, 7_447), None);
     }
 }

@@ -1,6 +1,7 @@
 //! Runs commands on other hosts, with the system's `ssh`.
 
 use std::io;
+use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
@@ -12,9 +13,21 @@ use tokio::time::timeout;
 /// Most lines of what `ssh` said that an error quotes.
 const LINES: usize = 3;
 
-/// Settings of each connection. Nobody answers questions, because several connections would ask at the same time. What a
-/// user's configuration forwards, or runs, is not for this connection. A host that is gone is noticed.
-const SETTINGS: [&str; 9] = [
+/// Program that starts another in a session of its own, where there is one.
+const SETSID: &str = "/usr/bin/setsid";
+
+/// Settings of each connection. Nobody answers questions, because several connections would ask at the same time. What
+/// a user's configuration runs is not for this connection, and what it forwards ends no connection. A host that is gone
+/// is noticed.
+const SETTINGS: [&str; 16] = [
+    // Those before OpenSSH 8.7 do not know them.
+    "IgnoreUnknown=SessionType,StdinNull,ForkAfterAuthentication",
+    "SessionType=default",
+    "StdinNull=no",
+    "ForkAfterAuthentication=no",
+    "PermitLocalCommand=no",
+    "Tunnel=no",
+    "ExitOnForwardFailure=no",
     "BatchMode=yes",
     "ConnectTimeout=10",
     "ServerAliveInterval=5",
@@ -28,18 +41,33 @@ const SETTINGS: [&str; 9] = [
     "LogLevel=INFO",
 ];
 
+/// Options of a connection that forwards nothing.
+pub(super) const CLEARED: [&str; 2] = ["-o", "ClearAllForwardings=yes"];
+
 /// Returns `ssh` with these further options, which runs this script of a POSIX shell on a host. The script has no single
 /// quote.
 pub(super) fn command(host: &str, options: &[&str], script: &str) -> Command {
-    let mut command = Command::new("ssh");
+    // Without a terminal, no ssh to a jump host can ask a question either. A terminal's Ctrl-C reaches loadgen alone.
+    let mut command = match Path::new(SETSID).is_file() {
+        true => {
+            let mut command = Command::new(SETSID);
+            command.arg("ssh");
+            command
+        }
+        false => {
+            let mut command = Command::new("ssh");
+            command.process_group(0);
+            command
+        }
+    };
     command
+        .env("SSH_ASKPASS_REQUIRE", "never")
         .arg("-T")
         .args(SETTINGS.iter().flat_map(|setting| ["-o", setting]))
         .args(options)
         .args(["--", host])
         // Whatever the user's shell is there.
         .arg(format!("exec sh -c '{script}'"))
-        .process_group(0) // so that a terminal's Ctrl-C reaches loadgen alone
         .kill_on_drop(true)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -57,8 +85,9 @@ pub(super) async fn run(
     limit: Duration,
 ) -> Result<String, String> {
     let run = async {
+        let options = [options, &CLEARED].concat();
         let mut child =
-            command(host, options, script).spawn().map_err(|error| not_started(&error))?;
+            command(host, &options, script).spawn().map_err(|error| not_started(&error))?;
         let mut stdin = child.stdin.take();
         let write = async {
             if let Some(pipe) = &mut stdin {

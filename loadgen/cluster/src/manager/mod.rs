@@ -184,8 +184,10 @@ impl Cluster {
         if tokio::time::timeout(QUIT_LIMIT, leaving).await.is_err() {
             self.processes.iter_mut().for_each(Process::kill);
         }
+        self.sessions.iter_mut().for_each(Session::close);
+        let over = Instant::now() + QUIT_LIMIT;
         for session in &mut self.sessions {
-            session.leave(QUIT_LIMIT).await;
+            session.end(over.saturating_duration_since(Instant::now())).await;
         }
         self.bus.close().await;
     }

@@ -227,10 +227,13 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             tokio::time::sleep(AUTOPSY_LIMIT / 10).await;
         }
         let session = self.cluster.sessions.iter_mut().find(|session| session.has(worker));
-        if let Some(session) = session
-            && let Some(why) = session.ended().await
-        {
-            return format!("the connection to {} has ended: {why}", session.host());
+        if let Some(session) = session {
+            let host = session.host().to_owned();
+            return match (session.ended().await, session.said()) {
+                (Some(why), _) => format!("the connection to {host} has ended: {why}"),
+                (None, Some(said)) => format!("it no longer answers; {host} said last: {said}"),
+                (None, None) => format!("it no longer answers, on {host}"),
+            };
         }
         match self.cluster.processes.is_empty() {
             true => "it no longer answers".to_owned(),

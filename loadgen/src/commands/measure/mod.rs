@@ -243,8 +243,8 @@ fn open_socket(folder: &Path, control: &Control, progress: &Progress) -> Option<
 async fn take_turn(job: &Job, anyway: bool, progress: &Progress) -> Option<Turn> {
     let of = match &job.remote {
         Some(Remote::Awaited(remote)) => Measurement::of_manager(&remote.address),
-        // They may run on this machine, but which manager is theirs, nobody sees.
-        Some(Remote::Started(_)) | None => Measurement::new(),
+        Some(Remote::Started(workers)) => Measurement::of_manager(&workers.run),
+        None => Measurement::new(),
     };
     let turn = match anyway {
         true => Turn::anyway(of, |what| progress.note(what)),

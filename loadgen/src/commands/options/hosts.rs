@@ -1,15 +1,12 @@
 //! Reads `--hosts`: the hosts on which loadgen starts workers.
 
 use std::fs;
-use std::time::Duration;
 
 use crate::cli::{CommonArgs, RequestArgs};
 use crate::cluster::{HostWorkers, WorkerHost};
 use crate::experiment::job::Remote;
+use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
-
-/// Time after which a silent worker is lost, as that of a manager without `--lease`.
-const LEASE: Duration = Duration::from_secs(3);
 
 /// Greatest number of workers of a run.
 const MOST: u32 = 1_000;
@@ -19,13 +16,21 @@ pub fn remote(common: &CommonArgs, request: &RequestArgs) -> Result<Option<Remot
     if common.hosts.is_empty() {
         return Ok(None);
     }
+    let hosts = hosts("--hosts: ", &common.hosts)?;
+    refuse_own_servers("--hosts: ", common, request)?;
+    let workers = HostWorkers::new(hosts).map_err(Failure::with(Exit::Failed))?;
+    Ok(Some(Remote::Started(workers)))
+}
+
+/// Returns the hosts that these words name, each once. An error begins with `what`.
+pub fn hosts(what: &str, words: &[String]) -> Result<Vec<WorkerHost>, Failure> {
     let wrong = |message: String| {
         let help =
             "name each host once, as ssh knows it, with its number of workers: load-1:4,load-2";
-        Failure::message(Exit::Usage, "bad_hosts", format!("--hosts: {message}"), help)
+        Failure::message(Exit::Usage, "bad_hosts", format!("{what}{message}"), help)
     };
     let mut hosts: Vec<WorkerHost> = Vec::new();
-    for word in &common.hosts {
+    for word in words {
         let words = match word.strip_prefix('@') {
             Some(path) => of_file(path).map_err(|error| wrong(format!("{path}: {error}")))?,
             None => vec![word.trim().to_owned()],
@@ -38,14 +43,10 @@ pub fn remote(common: &CommonArgs, request: &RequestArgs) -> Result<Option<Remot
             hosts.push(host);
         }
     }
-    let workers = HostWorkers { hosts, lease: LEASE };
-    match workers.count() {
+    match hosts.iter().map(|host| host.workers).fold(0, u32::saturating_add) {
         0 => Err(wrong("the file names no host".to_owned())),
         count if count > MOST => Err(wrong(format!("{count} workers are more than {MOST}"))),
-        _ => {
-            refuse_own_servers("--hosts: ", common, request)?;
-            Ok(Some(Remote::Started(workers)))
-        }
+        _ => Ok(hosts),
     }
 }
 
@@ -71,4 +72,19 @@ pub fn refuse_own_servers(
     );
     let help = "name the server: --url http://HOST:PORT, or load a URL";
     Err(Failure::message(Exit::Usage, "manager_needs_url", message, help))
+}
+
+/// Returns an error if a server listens on a socket: each host would load another server, its own.
+pub fn refuse_sockets(subject: &Subject) -> Result<(), Failure> {
+    let Subject::Running(servers) = subject else { return Ok(()) };
+    let Some(socket) = servers.iter().find(|server| server.url.starts_with("unix:")) else {
+        return Ok(());
+    };
+    let message = format!("--hosts: {} is a socket, which other hosts do not reach", socket.url);
+    Err(Failure::message(
+        Exit::Usage,
+        "bad_hosts",
+        message,
+        "name a URL with a host that all workers reach",
+    ))
 }

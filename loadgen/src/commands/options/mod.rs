@@ -109,6 +109,9 @@ pub fn job(
         Some(servers) => Subject::Running(servers),
     };
     subject.check_equals(aa)?;
+    if let Some(Remote::Started(_)) = remote {
+        hosts::refuse_sockets(&subject)?;
+    }
     let mut scenario = with_backends(scenario, &subject);
     let urls: Vec<&str> = match &subject {
         Subject::Lab { .. } => Vec::new(),

@@ -18,6 +18,9 @@ pub const GONE_AFTER: Duration = Duration::from_secs(5);
 /// all, is in no round.
 pub const GONE_AT_END: Duration = Duration::from_secs(1);
 
+/// Greatest age of the last report of a refusal: processes report once a second.
+const RECENT: Duration = Duration::from_secs(2);
+
 /// Connections that were refused since the last request that went otherwise.
 #[derive(Debug, Default)]
 pub struct Refusals {
@@ -44,10 +47,12 @@ impl Refusals {
         }
     }
 
-    /// Returns for how long the server has accepted no connection, if that is at least this time.
-    pub fn lasting(&self, least: Duration) -> Option<Duration> {
+    /// Returns for how long the server has accepted no connection until `now`, if that is at least this time, and if
+    /// connections were refused until now.
+    pub fn lasting(&self, now: Instant, least: Duration) -> Option<Duration> {
         let (first, last) = self.reported.filter(|_| self.count >= FEWEST)?;
-        Some(last.duration_since(first)).filter(|lasting| *lasting >= least)
+        let is_recent = now.duration_since(last) <= RECENT;
+        Some(last.duration_since(first)).filter(|lasting| is_recent && *lasting >= least)
     }
 }
 
@@ -77,7 +82,7 @@ mod tests {
         let mut refusals = Refusals::default();
         let mut lasting = |snapshot, second| {
             refusals.add(&snapshot, at(second));
-            refusals.lasting(GONE_AT_END).map(|lasting| lasting.as_secs())
+            refusals.lasting(at(second), GONE_AT_END).map(|lasting| lasting.as_secs())
         };
         assert_eq!(lasting(snapshot(100, 0), 0), None);
         assert_eq!(lasting(snapshot(100, 0), 4), Some(4));
@@ -86,8 +91,9 @@ mod tests {
         assert_eq!(lasting(snapshot(5, 0), 21), None);
         assert_eq!(lasting(snapshot(4, 0), 30), None, "nine are too few");
         assert_eq!(lasting(snapshot(1, 0), 31), Some(10));
-        assert_eq!(refusals.lasting(GONE_AFTER), Some(Duration::from_secs(10)));
-        assert_eq!(refusals.lasting(Duration::from_secs(11)), None);
+        assert_eq!(refusals.lasting(at(32), GONE_AFTER), Some(Duration::from_secs(10)));
+        assert_eq!(refusals.lasting(at(32), Duration::from_secs(11)), None);
+        assert_eq!(refusals.lasting(at(34), GONE_AFTER), None, "nothing was sent any more");
     }
 
     #[test]
@@ -99,7 +105,7 @@ mod tests {
             [0, 4, 8]
                 .iter()
                 .for_each(|at| refusals.add(&of_other, start + Duration::from_secs(*at)));
-            assert_eq!(refusals.lasting(GONE_AT_END), None);
+            assert_eq!(refusals.lasting(start + Duration::from_secs(8), GONE_AT_END), None);
         }
     }
 
@@ -109,6 +115,6 @@ mod tests {
         let mut refusals = Refusals::default();
         let lack = failed(100, 0, "Cannot assign requested address (os error 99)");
         [0, 4, 8].iter().for_each(|at| refusals.add(&lack, start + Duration::from_secs(*at)));
-        assert_eq!(refusals.lasting(GONE_AT_END), None);
+        assert_eq!(refusals.lasting(start + Duration::from_secs(8), GONE_AT_END), None);
     }
 }

@@ -44,8 +44,9 @@ impl Relay<'_, '_> {
             Seen::Snapshot(worker, snapshot) => {
                 self.observers.tell(Event::Snapshot(worker, snapshot, results));
                 if let Some(refusals) = &mut self.refusals {
-                    refusals.add(snapshot, Instant::now());
-                    self.gone = self.gone.or(refusals.lasting(GONE_AFTER));
+                    let now = Instant::now();
+                    refusals.add(snapshot, now);
+                    self.gone = self.gone.or(refusals.lasting(now, GONE_AFTER));
                 }
                 if self.gone.is_some() || self.observers.stopped().is_some() {
                     self.stop.cancel();
@@ -54,7 +55,9 @@ impl Relay<'_, '_> {
             Seen::Lost(lost) => self.observers.tell(Event::Lost(lost)),
             Seen::Tick => self.observers.tell(Event::Tick(results, self.before)),
             Seen::Complete => {
-                let refused = self.refusals.as_ref().and_then(|it| it.lasting(GONE_AT_END));
+                // A load that was ended early has no last second.
+                let refusals = self.refusals.as_ref().filter(|_| !self.stop.is_cancelled());
+                let refused = refusals.and_then(|it| it.lasting(Instant::now(), GONE_AT_END));
                 self.gone = self.gone.or(refused);
                 self.observers.tell(Event::Complete(results));
             }

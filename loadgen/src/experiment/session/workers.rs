@@ -3,10 +3,13 @@
 use std::path::Path;
 
 use crate::cluster::{
-    Cluster, ClusterError, Gathering, HostWorkers, LocalWorkers, RemoteWorkers, Starting, only_here,
+    Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, Starting, means_itself,
+    only_here,
 };
 use crate::experiment::job::{Job, Remote};
 use crate::experiment::observe::{Event, Observers};
+use crate::experiment::subject::Subject;
+use crate::scenario::ServerUrl;
 use crate::text::counted;
 
 /// Starts workers, or waits for workers on other hosts. `None` if this process generates the load. Workers on this machine write their logs into the folder `logs`.
@@ -22,7 +25,10 @@ pub(super) async fn gather(
             Cluster::gather(remote, tell).await.map(Some)
         }
         (Some(Remote::Started(workers)), _) => {
-            let tell = |starting| observers.tell(Event::Phase(&on_hosts(&starting, workers)));
+            if let Some(warning) = their_own(&job.subject) {
+                observers.tell(Event::Note(&warning));
+            }
+            let tell = |starting: Starting| observers.tell(Event::Phase(&starting.to_string()));
             Cluster::start_on(workers, tell).await.map(Some)
         }
         (None, Some(count)) => {
@@ -35,19 +41,15 @@ pub(super) async fn gather(
     }
 }
 
-/// Says what is done on the hosts on which workers are started.
-fn on_hosts(starting: &Starting, workers: &HostWorkers) -> String {
-    let hosts = |count: usize| counted(count as u64, "host");
-    match starting {
-        Starting::Asking(count) => format!("connecting to {}", hosts(*count)),
-        Starting::Copying(names, bytes) => {
-            format!("copying loadgen ({} MB) to {}", bytes.div_ceil(1_000_000), names.join(", "))
-        }
-        Starting::Workers(count) => {
-            let workers = hosts(workers.hosts.len());
-            format!("starting {} on {workers}", counted((*count).into(), "worker"))
-        }
-    }
+/// Returns a warning if workers on other hosts would each load a server on their own host.
+fn their_own(subject: &Subject) -> Option<String> {
+    let Subject::Running(servers) = subject else { return None };
+    let url = servers.iter().map(|server| server.url.as_str()).find(|url| {
+        let server = ServerUrl::parse(url).ok();
+        let host = server.as_ref().and_then(|server| server.url.host_str());
+        host.is_some_and(|host| means_itself(host.trim_matches(['[', ']'])))
+    })?;
+    Some(format!("warning: {url} is each host's own: every worker loads the host on which it runs"))
 }
 
 /// Describes an event of the wait for workers on other hosts, as a message to the user.

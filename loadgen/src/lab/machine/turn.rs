@@ -44,9 +44,9 @@ impl Measurement {
         Self::numbered(SysRng.try_next_u64().unwrap_or_else(|_| std::process::id().into()))
     }
 
-    /// Returns the measurement of the manager that its workers find at `address`.
-    pub fn of_manager(address: &str) -> Self {
-        let digest = Sha256::digest(address);
+    /// Returns the measurement of the manager that its workers know by this name, such as its address.
+    pub fn of_manager(name: &str) -> Self {
+        let digest = Sha256::digest(name);
         Self::numbered(digest.iter().take(8).fold(0, |sum, byte| (sum << 8) | u64::from(*byte)))
     }
 
