@@ -32,7 +32,7 @@ pub struct HostReport {
     pub open_files: u64,
     /// Number of its ports for connections to one server; `None` if unknown.
     pub local_ports: Option<u32>,
-    /// Requests/s that one worker sends at most, to a server on the same host; `None` if it could not be measured.
+    /// Requests/s that one worker sends at most, to a server in its own process; `None` if it could not be measured.
     pub rate_per_s: Option<f64>,
 }
 

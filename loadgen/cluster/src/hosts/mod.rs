@@ -6,8 +6,9 @@
 //! - `there`: the other end of it: the processes of the workers. `check`: looks at hosts before they send load.
 //!
 //! The manager listens on the loopback interface only. Each session forwards a port of the host's loopback interface
-//! to it, so that no firewall is in the way, and no port is open to others (unless the host's sshd has `GatewayPorts yes`). Join documents go over
-//! standard input. A host's workers end when the session does, for whatever reason: their standard input closes.
+//! to it, so that no firewall is in the way, and no port is open to others, unless the host's sshd has
+//! `GatewayPorts yes`. Join documents go over standard input. A host's workers end when the session does, for whatever
+//! reason: their standard input closes.
 
 mod check;
 mod program;
