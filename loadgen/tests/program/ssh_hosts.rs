@@ -21,7 +21,8 @@ use crate::common::program::{Finished, Project};
 /// User of the hosts, if the test may become another one.
 const USER: u32 = 4_711;
 
-const WITHIN: Duration = Duration::from_secs(20);
+/// Generous, because a busy machine may take its time to copy the program.
+const WITHIN: Duration = Duration::from_secs(60);
 
 /// Hosts `one` and `two`, to which an `ssh` leads that is first in the PATH.
 struct Hosts {
