@@ -17,10 +17,10 @@ class MeasuringOptions(TypedDict, total=False):
     Git, such as `shop@main`; `shop@.` is the working tree [default: the targets of the scenario, or else all of
     the project except those with `default = false`]."""
     hosts: Value | Sequence[Value]
-    """Hosts that send the load, as ssh knows them, each with a number of workers, 1 without a number. loadgen
-    starts the workers through ssh, and ends them. @FILE has a host in each line. ssh must reach each host
-    without a question. A host that lacks this version of loadgen gets it, in the user's cache. All workers have
-    equal shares of the load."""
+    """Hosts that send the load, as ssh knows them, each with its number of workers (1 if left out). loadgen starts
+    and ends the workers through ssh. @FILE has a host in each line. ssh must reach each host without a question.
+    A host that lacks this version of loadgen gets it, in the user's cache. All workers have equal shares of the
+    load."""
     drain: Value
     """Longest wait for the responses to in-flight requests at the end of each round or trial, at most 10m.
     Responses during this wait count in no rate and no latency; requests without a response count against

@@ -214,6 +214,11 @@ impl ClusterError {
         Self::Bus(error.to_string())
     }
 
+    /// Returns the error that the manager refused a worker.
+    pub(super) fn refused(reason: String) -> Self {
+        Self::Refused { who: "the manager".to_owned(), what: "a worker", reason }
+    }
+
     pub(super) fn socket(error: &std::io::Error) -> Self {
         Self::Socket(error.to_string())
     }

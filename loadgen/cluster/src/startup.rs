@@ -151,11 +151,7 @@ impl Cluster {
                     progress(joined);
                     Ok(())
                 }
-                Gathering::Refused(reason) => Err(ClusterError::Refused {
-                    who: "the manager".to_owned(),
-                    what: "a worker",
-                    reason,
-                }),
+                Gathering::Refused(reason) => Err(ClusterError::refused(reason)),
                 Gathering::Listening { .. }
                 | Gathering::Left(_)
                 | Gathering::Occupied(_)

@@ -4,15 +4,20 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin, Command};
+use tokio::time::timeout;
 
 use super::error::ClusterError;
 use super::join::Join;
 
 /// Number of bytes at the end of a worker's log that are shown if the worker fails.
 const TAIL: u64 = 2_000;
+
+/// Time limit for workers to end after they were told to leave.
+pub(super) const QUIT_LIMIT: Duration = Duration::from_secs(2);
 
 /// A direct child process that runs `loadgen worker`. The child is killed when this value is
 /// dropped. The child's standard input is a pipe that closes when this process ends for any reason.
@@ -76,26 +81,23 @@ impl Process {
         Some(ClusterError::Ended { worker, status, log: log.ok().flatten().unwrap_or_default() })
     }
 
-    /// Waits for the end of the process, and returns how it ended, if that is known.
-    pub(super) async fn wait(&mut self) -> Option<ExitStatus> {
-        self.child.wait().await.ok()
-    }
-
-    /// Closes the process's standard input, which tells the worker to leave.
-    pub(super) fn close(&mut self) {
-        self.stdin = None;
-    }
-
     /// Kills the process, even if the process is paused.
     pub(super) fn kill(&mut self) {
         let _ = self.child.start_kill();
     }
+}
 
-    /// Closes the process's standard input, which tells the worker to leave,
-    /// and waits for the process to end.
-    pub(super) async fn leave(&mut self) {
-        self.stdin = None;
-        let _ = self.child.wait().await;
+/// Closes the standard input of all processes, which tells the workers to leave, and waits for their ends. Kills those
+/// that have not ended within [`QUIT_LIMIT`], even paused ones.
+pub(super) async fn end_all(processes: &mut [Process]) {
+    processes.iter_mut().for_each(|process| process.stdin = None);
+    let ends = async {
+        for process in &mut *processes {
+            let _ = process.child.wait().await;
+        }
+    };
+    if timeout(QUIT_LIMIT, ends).await.is_err() {
+        processes.iter_mut().for_each(Process::kill);
     }
 }
 

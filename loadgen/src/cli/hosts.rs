@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
-use super::{LabFormat, RunArgs};
+use super::{ListFormat, RunArgs};
 use crate::scenario::parse_duration;
 
 /// Options of `manager`.
@@ -53,13 +53,12 @@ pub enum HostsCommand {
 /// Options of `hosts check`.
 #[derive(Debug, Args)]
 pub struct HostsCheckArgs {
-    /// Hosts, as ssh knows them, each with the number of workers that it shall have, 1 without a number. @FILE has a
-    /// host in each line.
+    /// Hosts, as ssh knows them, each with its number of workers (1 if left out). @FILE has a host in each line.
     #[arg(value_name = "[USER@]HOST[:WORKERS],…|@FILE", value_delimiter = ',', required = true)]
     pub hosts: Vec<String>,
     /// Format of what is shown.
-    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
-    pub format: LabFormat,
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    pub format: ListFormat,
 }
 
 const MANAGER_EXAMPLES: &str = "\

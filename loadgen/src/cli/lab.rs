@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{RuntimeArgs, RuntimeName};
+use super::{ListFormat, RuntimeArgs, RuntimeName};
 use crate::scenario::Backend;
 
 /// Subcommands of `lab`.
@@ -33,8 +33,8 @@ pub struct LabBuildArgs {
     #[arg(long, value_enum, default_value_t = RuntimeName::Process)]
     pub runtime: RuntimeName,
     /// Format of the list of builds.
-    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
-    pub format: LabFormat,
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    pub format: ListFormat,
 }
 
 /// Options of `lab up`.
@@ -60,8 +60,8 @@ pub struct LabUpArgs {
     #[arg(long)]
     pub detach: bool,
     /// Format of the list of URLs that is printed when all services are ready.
-    #[arg(short, long, value_enum, default_value_t = LabFormat::Table)]
-    pub format: LabFormat,
+    #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
+    pub format: ListFormat,
 }
 
 /// Name of a backend.
@@ -80,13 +80,4 @@ impl From<BackendName> for Backend {
             BackendName::Postgres => Self::Postgres,
         }
     }
-}
-
-/// Format of the URLs that `lab up` writes to stdout.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LabFormat {
-    /// A table, for people.
-    Table,
-    /// A line of JSON, for programs.
-    Json,
 }

@@ -34,7 +34,7 @@ pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
-pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabFormat, LabUpArgs};
+pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabUpArgs};
 pub use self::man::ManArgs;
 pub use self::profile::ProfileArgs;
 pub use self::request::RequestArgs;
@@ -44,6 +44,7 @@ pub use self::schema::{DocumentName, SchemaArgs};
 pub use self::site::SiteArgs;
 pub use self::telemetry::TelemetryArgs;
 pub use self::tls::TlsArgs;
+pub use self::values::ListFormat;
 use self::values::percent;
 pub use self::web::WebArgs;
 use crate::report::Format;
@@ -264,8 +265,8 @@ pub struct CommonArgs {
     /// targets of the scenario, or else all of the project except those with `default = false`].
     #[arg(short, long, value_name = "NAME[@REF],…", value_delimiter = ',', conflicts_with = "url")]
     pub target: Vec<String>,
-    /// Hosts that send the load, as ssh knows them, each with a number of workers, 1 without a number. loadgen starts
-    /// the workers through ssh, and ends them. @FILE has a host in each line.
+    /// Hosts that send the load, as ssh knows them, each with its number of workers (1 if left out). loadgen starts
+    /// and ends the workers through ssh. @FILE has a host in each line.
     ///
     /// ssh must reach each host without a question. A host that lacks this version of loadgen gets it, in the user's
     /// cache. All workers have equal shares of the load.

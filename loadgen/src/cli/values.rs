@@ -1,6 +1,17 @@
-//! Parsers of values that several options share.
+//! Values that several options share, and their parsers.
 
 use std::ops::RangeInclusive;
+
+use clap::ValueEnum;
+
+/// Format of a list on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListFormat {
+    /// A table, for people.
+    Table,
+    /// A line of JSON, for programs.
+    Json,
+}
 
 /// Returns a parser of percentages in a range, such as `5` or `5%`.
 pub fn percent(

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::options::hosts::hosts;
-use crate::cli::{HostsCheckArgs, HostsCommand, LabFormat};
+use crate::cli::{HostsCheckArgs, HostsCommand, ListFormat};
 use crate::cluster::{CheckedHost, HostReport, WorkerHost, check_hosts, clock_line};
 use crate::engine::{NullAnswer, NullServer, Plan, RoundControl, Share, run_alone};
 use crate::experiment::system_limits::raise_open_files;
@@ -17,7 +17,7 @@ use crate::process::{on_all_cpus, print};
 use crate::scenario::{Scenario, parse_to_run, process_environment};
 use crate::text::{count, lay_out, paragraphs, rate, say};
 
-/// What one worker sends to find how much it can: the same request from many users, to a server that does nothing else.
+/// Load with which one worker finds its highest rate: one request from many users, to a server that does nothing else.
 const REQUEST: &str = "[load]\nusers = 50\nduration = \"1s\"\n[[step]]\nget = \"/\"\n";
 
 const LEGEND: &str = "files: open files of a worker; ports: for connections to one server; clock: ahead of this \
@@ -36,8 +36,10 @@ async fn check(args: &HostsCheckArgs) -> Result<Exit, Failure> {
     let checked = check_hosts(&asked, say).await;
     let checked = checked.map_err(Failure::with(Exit::Failed))?;
     match args.format {
-        LabFormat::Table => print(&table(&checked))?,
-        LabFormat::Json => print(&format!("{}\n", Value::from_iter(checked.iter().map(document))))?,
+        ListFormat::Table => print(&table(&checked))?,
+        ListFormat::Json => {
+            print(&format!("{}\n", Value::from_iter(checked.iter().map(document))))?
+        }
     }
     let is_usable = checked.iter().all(|(_, said)| said.is_ok());
     Ok(if is_usable { Exit::Done } else { Exit::Failed })

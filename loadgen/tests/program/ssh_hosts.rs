@@ -64,7 +64,7 @@ impl Hosts {
         );
         fs::write(path("sshd_config"), text).unwrap();
         let is_root = geteuid().is_root();
-        let user = if is_root { "loadgen-test".to_owned() } else { env::var("USER").unwrap() };
+        let user = if is_root { "loadgen-test".to_owned() } else { own_name() };
         let mut command = if is_root {
             chown(path("home"), Some(USER), Some(USER)).unwrap();
             let users = fs::read_to_string("/etc/passwd").unwrap();
@@ -156,6 +156,12 @@ impl Hosts {
     }
 }
 
+/// Returns the name of the user of the test.
+fn own_name() -> String {
+    let said = Command::new("id").arg("-un").output().unwrap().stdout;
+    String::from_utf8(said).unwrap().trim().to_owned()
+}
+
 const FIXED: [&str; 4] = ["--users=6", "--warmup=0s", "--json", "--hosts=one:2,two"];
 
 #[tokio::test(flavor = "multi_thread")]
@@ -202,6 +208,23 @@ async fn workers_on_hosts_share_the_load_and_leave_nothing() {
         programs.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(matches!(programs.as_slice(), [one] if one.starts_with("loadgen-")), "{programs:?}");
     assert!(!project.path("join").exists() && !project.path("called").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn how_one_of_several_workers_ended_is_told() {
+    let Some(hosts) = Hosts::start("", "") else { return };
+    let (server, project) = (Counting::start().await, Project::bare());
+    let words = [server.url.as_str(), "--duration=60s", "--warmup=0s", "--hosts=one:3"];
+    let started = Started::of(&mut hosts.command(&project, &words));
+    let there = block_in_place(|| hosts.until_loaded(&server, 3));
+    let last = named(&there, "worker --join - --any-socket").into_iter().max().unwrap();
+    signal(last, Signal::KILL);
+    let finished = Finished::of(block_in_place(|| started.output()), &project.path(""));
+    assert_eq!(finished.code, Some(5), "{}", finished.said());
+    let said =
+        finished.stderr.contains("one said last: worker-") && finished.stderr.contains("signal: 9");
+    assert!(said, "{}", finished.said());
+    block_in_place(|| assert_gone(&there, WITHIN));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -21,7 +21,7 @@ const REPORT: &str = "loadgen-report ";
 /// Time limit for each answer of a host.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// What a host says of itself.
+/// A host's report on itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostReport {
     /// Its own name.
@@ -39,7 +39,7 @@ pub struct HostReport {
 /// A host that could be used.
 #[derive(Debug, Clone)]
 pub struct CheckedHost {
-    /// What the host says of itself.
+    /// The host's report on itself.
     pub report: HostReport,
     /// Shortest time of a message there and back.
     pub round_trip: Duration,

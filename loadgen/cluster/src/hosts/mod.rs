@@ -50,9 +50,6 @@ pub struct HostWorkers {
     pub run: String,
     /// The hosts, each once.
     pub hosts: Vec<WorkerHost>,
-    /// Time without a message after which, during a run, the manager treats a worker as lost, and a worker treats the
-    /// manager as lost and stops its load.
-    pub lease: Duration,
 }
 
 /// Progress while workers on other hosts are started.
@@ -88,7 +85,7 @@ impl HostWorkers {
     /// # Errors
     /// If the system has no random bytes.
     pub fn new(hosts: Vec<WorkerHost>) -> Result<Self, ClusterError> {
-        Ok(Self { run: random_hex(8)?, hosts, lease: LEASE })
+        Ok(Self { run: random_hex(8)?, hosts })
     }
 
     /// Returns the number of workers on all hosts.
@@ -113,7 +110,7 @@ impl Cluster {
         all(provide(&program, &workers.hosts, &mut tell).await?)?;
         tell(Starting::Workers(count, workers.hosts.len()));
         let authority = Authority::passing(&workers.run)?;
-        let joins = Join::of_all(&authority, "", count, workers.lease)?;
+        let joins = Join::of_all(&authority, "", count, LEASE)?;
         let identity = authority.manager(LOOPBACK)?;
         let (bus, events) = ManagerBus::listen(&format!("{LOOPBACK}:0"), &identity, &joins).await?;
         let Some(port) = bus.addresses.first().map(std::net::SocketAddr::port) else {
@@ -131,11 +128,7 @@ impl Cluster {
         let mut cluster = Self::new(bus, events, count, Vec::new());
         cluster.sessions = sessions;
         let refuse = |gathering| match gathering {
-            Gathering::Refused(reason) => Err(ClusterError::Refused {
-                who: "the manager".to_owned(),
-                what: "a worker",
-                reason,
-            }),
+            Gathering::Refused(reason) => Err(ClusterError::refused(reason)),
             _ => Ok(()),
         };
         let advice = "the connections to all hosts stand: see what uses their CPUs";

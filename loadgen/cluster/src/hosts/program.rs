@@ -123,7 +123,7 @@ impl Program {
     }
 }
 
-/// What a host has in the place of the program.
+/// Result of a look for the program on a host.
 enum Found {
     Runs,
     Absent,

@@ -17,7 +17,7 @@ use super::error::ClusterError;
 use super::hosts::Session;
 use super::messages::{Command, Hello};
 use super::round_state::OnLoss;
-use super::worker_process::Process;
+use super::worker_process::{Process, QUIT_LIMIT, end_all};
 use loadgen_engine::{Host, LostWorker, Plan, Results, RoundControl, Seen, Share};
 use loadgen_measure::GrowingSeries;
 use loadgen_scenario::OnDisk;
@@ -29,9 +29,6 @@ pub(super) const TICK: Duration = Duration::from_millis(100);
 const PREPARE_LIMIT: Duration = Duration::from_secs(10);
 /// Bytes per second that a worker reads at least of the files whose digests it compares: a slow disk.
 const READS_PER_S: f64 = 50e6;
-/// Time limit for workers to end after the command to leave. Worker
-/// processes that take longer are killed.
-const QUIT_LIMIT: Duration = Duration::from_secs(2);
 
 /// A manager's workers, which have joined and wait for rounds. Dropping the cluster ends the
 /// workers at once; [`Cluster::quit`] first asks the workers to leave.
@@ -176,14 +173,7 @@ impl Cluster {
     /// Ends the workers: asks them to leave, and kills the processes that don't end.
     pub async fn quit(mut self) {
         self.command_all("leaving", |_| Command::Quit, QUIT_LIMIT).await;
-        let leaving = async {
-            for process in &mut self.processes {
-                process.leave().await;
-            }
-        };
-        if tokio::time::timeout(QUIT_LIMIT, leaving).await.is_err() {
-            self.processes.iter_mut().for_each(Process::kill);
-        }
+        end_all(&mut self.processes).await;
         self.sessions.iter_mut().for_each(Session::close);
         let over = Instant::now() + QUIT_LIMIT;
         for session in &mut self.sessions {

@@ -229,6 +229,8 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         let session = self.cluster.sessions.iter_mut().find(|session| session.has(worker));
         if let Some(session) = session {
             let host = session.host().to_owned();
+            // How a worker ended is told by its host.
+            tokio::time::sleep(AUTOPSY_LIMIT).await;
             return match (session.ended().await, session.said()) {
                 (Some(why), _) => format!("the connection to {host} has ended: {why}"),
                 (None, Some(said)) => format!("it no longer answers; {host} said last: {said}"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::{show, table};
-use crate::cli::{LabBuildArgs, LabFormat, RuntimeName};
+use crate::cli::{LabBuildArgs, ListFormat, RuntimeName};
 use crate::lab::{Home, Lab, LabError, Layout, Manifest, Options, Progress, Runtime, TargetSpec};
 use crate::scenario::Limits;
 use crate::text::say;
@@ -69,13 +69,13 @@ fn can_run(manifest: &Manifest, runtime: Runtime) -> Vec<String> {
 }
 
 /// Prints the folder or the image of each target that was built.
-fn print(places: &BTreeMap<String, String>, format: LabFormat) {
+fn print(places: &BTreeMap<String, String>, format: ListFormat) {
     if places.is_empty() {
         say("none of the targets needs a build");
     }
     show(&match format {
-        LabFormat::Json => serde_json::to_string(places).unwrap_or_default(),
-        LabFormat::Table => {
+        ListFormat::Json => serde_json::to_string(places).unwrap_or_default(),
+        ListFormat::Table => {
             let mut table = table(&["target", "build"]);
             for (name, place) in places {
                 table.add_row([name, place]);

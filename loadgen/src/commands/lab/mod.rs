@@ -10,7 +10,7 @@ use std::sync::Arc;
 use comfy_table::{Table, presets};
 
 use super::options::runtime;
-use crate::cli::{LabCommand, LabFormat, LabUpArgs};
+use crate::cli::{LabCommand, LabUpArgs, ListFormat};
 use crate::failure::{Exit, Failure};
 use crate::lab::service::dropped_have_ended;
 use crate::lab::up::{self, State, Urls, Wanted};
@@ -134,10 +134,10 @@ fn table(header: &[&str]) -> Table {
 
 /// Prints the URLs of the lab's services. Ignores errors:
 /// the lab stays up even if standard output is closed.
-fn print(urls: &Urls, format: LabFormat) {
+fn print(urls: &Urls, format: ListFormat) {
     let text = match format {
-        LabFormat::Json => serde_json::to_string(urls).unwrap_or_default(),
-        LabFormat::Table => {
+        ListFormat::Json => serde_json::to_string(urls).unwrap_or_default(),
+        ListFormat::Table => {
             let mut table = table(&["service", "url"]);
             for (name, url) in urls.targets.iter().chain(&urls.backends) {
                 table.add_row([name, url]);

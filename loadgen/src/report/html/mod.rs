@@ -84,7 +84,7 @@ fn data(charts: &Charts) -> String {
     serde_json::to_string(charts).unwrap_or_default().replace('<', "\\u003c")
 }
 
-/// What the top of a page says.
+/// Texts of the top of a page.
 struct Top<'a> {
     kind: &'a str,
     /// Name with which the headline begins, and which the title replaces.

@@ -71,7 +71,7 @@ pub struct Telemetry {
     after_load: Option<JoinHandle<()>>,
 }
 
-/// What the thread does, so that another thread can go on with it.
+/// Work of the thread of telemetry, which another thread can continue.
 struct Work {
     runtime: Runtime,
     rest: Pin<Box<dyn Future<Output = ()> + Send>>,

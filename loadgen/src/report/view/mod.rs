@@ -24,7 +24,7 @@ const LINES: usize = 60;
 /// State of a command, as the live view shows it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct View {
-    /// What is measured, in a word or two, such as `Load test`.
+    /// Kind of measurement in a word or two, such as `Load test`.
     pub kind: &'static str,
     /// Title of the scenario.
     pub scenario: String,
