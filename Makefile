@@ -4,7 +4,7 @@
 CARGO := cargo
 CARGO_FLAGS := --release --locked
 # Programs of tests in Rust; clippy checks examples and benches.
-SUITES := $(addprefix --test ,library measured network podman program scenario)
+SUITES := $(addprefix --test ,kubernetes library measured network podman program scenario)
 # Unit tests need no optimized crates. The options leave the dependencies as they are, so that nothing else is built
 # twice. Only the tests of the analysis, which simulate, need an optimized crate: without, they take six times as long.
 UNOPTIMIZED := $(foreach crate,engine measure scenario text,--config profile.release.package.loadgen-$(crate).opt-level=0) \
@@ -30,7 +30,7 @@ BUILT = $(or $(TARGET_FOLDER),$(error cargo metadata does not say where Cargo bu
 
 .PHONY: help setup run build docs reference screenshot lint fmt clean images-offline images-base
 .PHONY: test test-build test-rust test-unit test-library test-program test-measured
-.PHONY: test-python test-targets test-tools test-gate test-network test-podman test-report test-wheel
+.PHONY: test-python test-targets test-tools test-gate test-network test-podman test-report test-wheel test-kubernetes kubernetes
 .PHONY: trust bench bench-parts bench-features bench-footprint bench-manager bench-docs simulated-workers
 .PHONY: lint-workflows wheel archive musl man sbom image checksums test-release release-check release-notes
 .PHONY: publish-check publish-image publish-pypi publish-crates
@@ -68,7 +68,7 @@ run: ## Compare four servers over Redis
 build: ## Build loadgen
 	$(CARGO) build $(CARGO_FLAGS)
 
-test: test-build test-rust test-network test-podman test-report test-wheel test-python ## Run all tests
+test: test-build test-rust test-network test-podman test-kubernetes test-report test-wheel test-python ## Run all tests
 
 test-build: ## Build all programs of the tests in Rust
 	$(CARGO) test $(CARGO_FLAGS) --workspace --no-run $(SUITES)
@@ -247,6 +247,29 @@ test-podman: $(PYTHON) ## Test the lab in real containers (four minutes)
 	elif ! "$(BUILT)/loadgen" lab doctor; then \
 		echo "make test-podman: skipped: see what is missing above; on Debian make setup installs it, as root"; exit 0; \
 	fi; $(CARGO) test $(CARGO_FLAGS) --workspace --test podman -- --nocapture --test-threads 1
+
+# Programs of a cluster, built from their sources because there may be no registry of images. They outlive a clone.
+CLUSTER := loadgen/tests/kubernetes/cluster
+KUBERNETES := $(or $(KUBERNETES),$(HOME)/.cache/loadgen-tests/kubernetes)
+
+# The rest of a cluster is Debian's. Its services are not started: each cluster of the tests has its own.
+CLUSTER_PACKAGES := etcd-server containerd runc containernetworking-plugins openssl iproute2 iptables
+
+kubernetes: ## Build the programs of a Kubernetes cluster, as root on Debian (ten minutes, 4 GB; needs Go)
+	@$(call as_root,$(CLUSTER_PACKAGES))
+	@systemctl --quiet mask etcd.service containerd.service 2>/dev/null || true
+	apt-get install -y -qq --no-install-recommends $(CLUSTER_PACKAGES)
+	$(CLUSTER)/build $(KUBERNETES)
+
+test-kubernetes: ## Test runs in a real Kubernetes cluster, whose programs `make kubernetes` builds
+	$(CARGO) test $(CARGO_FLAGS) --workspace --test kubernetes --no-run
+	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; test -x "$(BUILT)/loadgen"; \
+	if lacks=$$($(CLUSTER)/needs $(KUBERNETES)); then \
+		$(CLUSTER)/with $(KUBERNETES) "$(BUILT)/loadgen" \
+			$(CARGO) test $(CARGO_FLAGS) --workspace --test kubernetes -- --nocapture --test-threads 1; \
+	else \
+		echo "make test-kubernetes: skipped: this machine lacks:"; echo "$$lacks"; \
+	fi
 
 trust: ## Compare the results of loadgen with known values (four hours, on an idle machine)
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test trust -- --ignored --nocapture --test-threads 1

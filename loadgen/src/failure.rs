@@ -28,6 +28,23 @@ pub enum Exit {
     Interrupted = 130,
 }
 
+impl Exit {
+    /// Returns the exit code with this number; `None` if loadgen has no such code.
+    #[must_use]
+    pub fn of_code(code: u8) -> Option<Self> {
+        let all = [
+            Self::Done,
+            Self::Failed,
+            Self::Usage,
+            Self::Threshold,
+            Self::Target,
+            Self::Degraded,
+            Self::Interrupted,
+        ];
+        all.into_iter().find(|exit| *exit as u8 == code)
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
         Self::from(exit as u8)

@@ -6,7 +6,7 @@
 //! Imports flow one way, and no files import each other in a circle.
 //!
 //! ```text
-//! commands ──> cli, report, experiment, process
+//! commands ──> cli, report, experiment, process, kubernetes
 //!              experiment ──> cluster, lab ──> engine ──> scenario, measure
 //!              experiment, report ──> analysis ──> record ──> measure
 //!              experiment, process ──> failure ──> lab
@@ -42,6 +42,7 @@
 //!   `telemetry` what Prometheus and collectors of OpenTelemetry are told.
 //! - [`commands`]: one file for each subcommand, and the code that subcommands share. [`cli`]: the
 //!   arguments of the subcommands. [`failure`]: how subcommands end.
+//! - [`kubernetes`]: runs loadgen as pods of a cluster, with `kubectl`; knows of the rest only what to put into a pod.
 //! - [`process`]: this process: memory, threads, signals, standard streams.
 //! - [`text`]: formats numbers, lines and errors for people; imports no other layer.
 //!
@@ -61,6 +62,7 @@ pub mod cli;
 pub mod commands;
 pub mod experiment;
 pub mod failure;
+pub mod kubernetes;
 pub mod lab;
 pub mod process;
 pub mod report;

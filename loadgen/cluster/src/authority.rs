@@ -68,11 +68,8 @@ impl Authority {
             path: path.clone(),
             why: why.to_string(),
         };
-        match read_secret(&path) {
-            Ok(text) => {
-                let kept: Kept = serde_json::from_str(&text).map_err(|e| failed(&e))?;
-                Self::from_kept(kept).map_err(|e| failed(&e))
-            }
+        match read_secret(&path, "remove its folder: loadgen then creates a new secret") {
+            Ok(text) => Self::parse(&text).map_err(|why| failed(&why)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 let kept = Kept::new(random_hex(8)?, random_hex(32)?).map_err(|e| failed(&e))?;
                 write_secret(&path, &kept)?;
@@ -89,6 +86,32 @@ impl Authority {
     pub fn passing(run: &str) -> Result<Self, ClusterError> {
         let kept = Kept::new(run.to_owned(), random_hex(32)?).map_err(ClusterError::bus)?;
         Self::from_kept(kept).map_err(ClusterError::bus)
+    }
+
+    /// Loads the certificate authority that somebody has put into a file for this process, and writes nothing.
+    ///
+    /// # Errors
+    /// See [`Authority::of`]. Of a file of root, the process's group may read, too: who gives secrets to containers
+    /// makes them so for users other than root.
+    pub fn given(path: &Path) -> Result<Self, ClusterError> {
+        let text = read_secret(path, "give it to its owner alone: chmod 600");
+        let parsed = text.map_err(|error| error.to_string()).and_then(|text| Self::parse(&text));
+        parsed.map_err(|why| ClusterError::File { path: path.to_owned(), why })
+    }
+
+    /// Creates a certificate authority, and returns it as the text of a file.
+    ///
+    /// # Errors
+    /// If the system has no random bytes, or no key can be made.
+    pub fn new_file() -> Result<(Self, String), ClusterError> {
+        let kept = Kept::new(random_hex(8)?, random_hex(32)?).map_err(ClusterError::bus)?;
+        let text = serde_json::to_string(&kept).map_err(ClusterError::bus)?;
+        Ok((Self::from_kept(kept).map_err(ClusterError::bus)?, text))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let kept: Kept = serde_json::from_str(text).map_err(|error| error.to_string())?;
+        Self::from_kept(kept).map_err(|error| error.to_string())
     }
 
     fn from_kept(kept: Kept) -> Result<Self, rcgen::Error> {
@@ -164,14 +187,13 @@ fn of_authority(run: &str) -> CertificateParams {
 
 /// Reads a secret file. Rejects a file that belongs to a user other than root and this user, and a
 /// file that others may have read: anyone who knows the secret could command the workers.
-fn read_secret(path: &Path) -> io::Result<String> {
+fn read_secret(path: &Path, remedy: &str) -> io::Result<String> {
     let mut file = fs::File::open(path)?;
     let found = file.metadata()?;
-    let owners = [0, rustix::process::geteuid().as_raw()];
-    if !owners.contains(&found.uid()) || found.mode() & 0o077 != 0 {
+    let own = rustix::process::geteuid().as_raw();
+    if !is_private(found.uid(), found.mode(), own) {
         return Err(io::Error::other(format!(
-            "its owner (user {}) or permissions ({:o}) let others read this secret; remove its folder: loadgen \
-             then creates a new secret",
+            "its owner (user {}) or permissions ({:o}) let others read this secret; {remedy}",
             found.uid(),
             found.mode() & 0o777
         )));
@@ -179,6 +201,14 @@ fn read_secret(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     file.read_to_string(&mut text)?;
     Ok(text)
+}
+
+/// Returns whether a file of `owner` with these permissions is a secret of the user `own`. Where root gives a file to
+/// another user through a group, as the secrets of containers, root has chosen who is in the group.
+fn is_private(owner: u32, mode: u32, own: u32) -> bool {
+    let of_others = mode & 0o077;
+    let is_for_group = owner == 0 && own != 0 && of_others == 0o040;
+    is_for_group || ((owner == own || owner == 0) && of_others == 0)
 }
 
 /// Writes a file that only its owner may read (0600), and replaces any existing file.
@@ -226,6 +256,40 @@ mod tests {
         write_secret(&folder.path().join(FILE), &serde_json::json!({})).unwrap();
         let error = Authority::of(folder.path()).err().unwrap().to_string();
         assert!(error.contains("authority") && error.contains("missing field"), "{error}");
+    }
+
+    #[test]
+    fn an_authority_that_is_given_is_only_read() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("0");
+        let (made, text) = Authority::new_file().unwrap();
+        fs::write(&path, &text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o400)).unwrap();
+        let given = Authority::given(&path).unwrap();
+        assert_eq!((&given.run, &given.certificate), (&made.run, &made.certificate));
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        let missing = Authority::given(&folder.path().join("1")).err().unwrap().to_string();
+        assert!(missing.contains("/1"), "{missing}");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+        let refused = Authority::given(&path).err().unwrap().to_string();
+        assert!(refused.contains("(444) let others read this secret"), "{refused}");
+    }
+
+    #[test]
+    fn a_secret_is_for_its_user_or_for_the_group_that_root_chose() {
+        for (owner, mode, own, expected) in [
+            (1_000, 0o100_600, 1_000, true),
+            (1_000, 0o100_640, 1_000, false),
+            (0, 0o100_400, 1_000, true),
+            (0, 0o100_440, 65_534, true),
+            (0, 0o100_460, 65_534, false),
+            (0, 0o100_444, 65_534, false),
+            (0, 0o100_440, 0, false),
+            (1_000, 0o100_600, 0, false),
+            (1_001, 0o100_600, 1_000, false),
+        ] {
+            assert_eq!(is_private(owner, mode, own), expected, "{owner} {mode:o} {own}");
+        }
     }
 
     #[test]

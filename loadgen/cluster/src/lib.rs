@@ -63,6 +63,7 @@ mod worker_process;
 
 pub use address::{advertised, means_itself, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
+pub use authority::Authority;
 pub use error::ClusterError;
 pub use hosts::{
     CheckedHost, HostReport, HostWorkers, Starting, WorkerHost, check_hosts, clock_line, serve_all,
@@ -71,7 +72,7 @@ pub use join::Join;
 pub use manager::{Cluster, PreparedRound};
 pub use messages::Hello;
 pub use round_state::OnLoss;
-pub use startup::{Gathering, LocalWorkers, RemoteWorkers};
+pub use startup::{Gathering, Keys, LocalWorkers, RemoteWorkers};
 // Also compiled for tests, so that tests fail where a fuzz target would.
 #[cfg(any(test, fuzzing))]
 pub use round_state::fuzzing::{split_foreign, take_foreign};

@@ -73,14 +73,23 @@ pub struct RemoteWorkers {
     /// Address `HOST:PORT` at which workers find the manager. The
     /// manager's certificate is for `HOST`.
     pub address: String,
-    /// Folder that contains the manager's certificate authority and the workers' join documents.
-    pub folder: PathBuf,
+    /// Where the manager's certificate authority is.
+    pub keys: Keys,
     /// Time without a message after which, during a run, the manager treats a worker as lost, and a
     /// worker treats the manager as lost and stops its load.
     pub lease: Duration,
     /// Time limit for workers to join. When the limit has passed, the run begins with the workers
     /// that have joined, at least one. `None` waits forever.
     pub limit: Option<Duration>,
+}
+
+/// Where the certificate authority of a manager is, and where its workers' join documents go.
+#[derive(Debug, Clone)]
+pub enum Keys {
+    /// A folder for both. The manager creates what is missing there, and writes the join documents anew.
+    Folder(PathBuf),
+    /// A file with the authority, of whose workers each has its join document already. Nothing is written.
+    File(PathBuf),
 }
 
 /// Progress while the manager waits for workers.
@@ -90,7 +99,7 @@ pub enum Gathering {
     Listening {
         /// Addresses at which the manager listens.
         addresses: Vec<SocketAddr>,
-        /// Paths of the join files, one for each worker.
+        /// Paths of the join files that were written, one for each worker; none if the workers have theirs already.
         files: Vec<PathBuf>,
         /// Address of the manager in the previous join files; `None` if there are no previous join
         /// files, or if the address has not changed.
@@ -161,7 +170,7 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Writes a join document for each worker on another host, and waits until all workers have
+    /// Writes a join document for each worker on another host, unless they have theirs, and waits until all workers have
     /// joined. Calls `tell` with each event. A refused worker does not disturb the other workers.
     ///
     /// # Errors
@@ -170,13 +179,21 @@ impl Cluster {
         workers: &RemoteWorkers,
         mut tell: impl FnMut(Gathering),
     ) -> Result<Self, ClusterError> {
-        let RemoteWorkers { count, listen, address, folder, lease, limit } = workers;
-        let authority = Authority::of(folder)?;
+        let RemoteWorkers { count, listen, address, keys, lease, limit } = workers;
+        let authority = match keys {
+            Keys::Folder(folder) => Authority::of(folder)?,
+            Keys::File(file) => Authority::given(file)?,
+        };
         let identity = authority.manager(host(address))?;
         let joins = Join::of_all(&authority, address, *count, *lease)?;
         let (bus, events) = ManagerBus::listen(listen, &identity, &joins).await?;
-        let before = address_before(folder).filter(|before| before != address);
-        let files = joins.iter().map(|join| join.write(folder)).collect::<Result<_, _>>()?;
+        let (before, files) = match keys {
+            Keys::File(_) => (None, Vec::new()),
+            Keys::Folder(folder) => {
+                let before = address_before(folder).filter(|before| before != address);
+                (before, joins.iter().map(|join| join.write(folder)).collect::<Result<_, _>>()?)
+            }
+        };
         let addresses = bus.addresses.clone();
         let advice = only_here(&addresses, address).unwrap_or_else(|| {
             format!(

@@ -12,7 +12,7 @@ use super::join::Join;
 use super::link::Folder;
 use super::messages::{Answer, Command, Hello, News, PROTOCOL, Report, VERSION};
 use super::testing::plan;
-use super::{Cluster, Gathering, RemoteWorkers, Terms};
+use super::{Cluster, Gathering, Keys, RemoteWorkers, Terms};
 use loadgen_engine::Finished;
 use loadgen_measure::{Snapshot, StrainSample};
 
@@ -221,7 +221,7 @@ async fn results_of_another_scenario_are_refused() {
         count: 1,
         listen: address.clone(),
         address,
-        folder: folder.path().to_owned(),
+        keys: Keys::Folder(folder.path().to_owned()),
         lease: Duration::from_secs(3),
         limit: Some(LIMIT),
     };

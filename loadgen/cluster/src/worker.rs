@@ -38,6 +38,8 @@ pub struct Terms {
     /// Maximum time to look for the manager. [`join`] looks for at most ten seconds.
     /// [`serve_managers`](super::serve_managers) looks forever if the limit is `None`.
     pub limit: Option<Duration>,
+    /// Name of the node on which the worker's host runs, if that is a pod of a cluster.
+    pub node: Option<String>,
 }
 
 /// A worker that has joined its manager.
@@ -53,7 +55,10 @@ pub struct Joined {
 /// If the worker could not join within ten seconds or `terms.limit`, whichever is less, or
 /// if a token in `terms` was cancelled.
 pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
-    let hello = Hello::from_worker(join.worker);
+    let mut hello = Hello::from_worker(join.worker);
+    if let Some(node) = &terms.node {
+        hello.host = format!("{} on {node}", hello.host);
+    }
     let limit = terms.limit.map_or(JOIN_LIMIT, |limit| limit.min(JOIN_LIMIT));
     let joining = WorkerBus::join(join, &hello, limit, &terms.gone);
     let (bus, requests) = tokio::select! {

@@ -4,7 +4,7 @@
 
 use clap::builder::StyledStr;
 use clap::{Arg, Args, Command, CommandFactory, Id};
-use loadgen::cli::{Cli, CommonArgs, RequestArgs, RunArgs, RuntimeArgs};
+use loadgen::cli::{Cli, CommonArgs, K8sArgs, RequestArgs, RunArgs, RuntimeArgs};
 
 use crate::markdown::{any_of, code, phrase, table, with_code};
 
@@ -71,6 +71,7 @@ pub fn find(name: &str) -> Option<Command> {
     let empty = Command::new("");
     let mut found = match name {
         "CommonArgs" => CommonArgs::augment_args(empty),
+        "K8sArgs" => K8sArgs::augment_args(empty),
         "RequestArgs" => RequestArgs::augment_args(empty),
         "RunArgs" => RunArgs::augment_args(empty),
         "RuntimeArgs" => RuntimeArgs::augment_args(empty),

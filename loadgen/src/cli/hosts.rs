@@ -28,6 +28,10 @@ pub struct ManagerArgs {
     /// is created if it is missing.
     #[arg(long, value_name = "DIR", default_value = "join")]
     pub join_dir: PathBuf,
+    /// File with the key that certifies the workers, such as DIR/authority of an earlier --join-dir. Nothing is written:
+    /// the workers have their join files already. Root may give the file to a group (mode 0440).
+    #[arg(long, value_name = "FILE", conflicts_with = "join_dir")]
+    pub authority: Option<PathBuf>,
     /// Time after which a silent worker is lost, and after which workers stop their load if the
     /// manager is silent, from 1s to 1m.
     #[arg(long, value_name = "TIME", value_parser = lease, default_value = "3s", allow_hyphen_values = true)]
@@ -117,6 +121,9 @@ pub struct WorkerArgs {
     /// them through ssh.
     #[arg(long, value_name = "N", hide = true)]
     pub processes: Option<u32>,
+    /// Node of the cluster on which this worker's pod runs, set by the manifests of a cluster.
+    #[arg(long, hide = true)]
+    pub node: Option<String>,
     /// CPUs that this worker may use, set by the loadgen that starts the worker [default: all].
     #[arg(long, value_delimiter = ',', hide = true)]
     pub cpus: Vec<usize>,

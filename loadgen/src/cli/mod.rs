@@ -9,6 +9,7 @@ mod ctl;
 mod hosts;
 mod init;
 mod internal;
+mod k8s;
 mod lab;
 mod man;
 mod profile;
@@ -34,6 +35,7 @@ pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
+pub use self::k8s::{K8sArgs, K8sCommand, K8sRunArgs, PodArgs, PullPolicy};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabUpArgs};
 pub use self::man::ManArgs;
 pub use self::profile::ProfileArgs;
@@ -136,6 +138,15 @@ pub enum Command {
     /// Look at hosts before they send load.
     #[command(subcommand)]
     Hosts(HostsCommand),
+    /// Run in a Kubernetes cluster: a manager and its workers as pods.
+    #[command(subcommand)]
+    K8s(K8sCommand),
+    /// Be the manager or a worker in a pod of a cluster, by the number of the pod.
+    #[command(hide = true)]
+    Pod(PodArgs),
+    /// Hand the result of the manager in this pod over.
+    #[command(hide = true)]
+    HandOver,
     /// Say what this host has; started by loadgen on another host.
     #[command(hide = true)]
     HostReport,

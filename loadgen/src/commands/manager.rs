@@ -1,9 +1,9 @@
 //! `loadgen manager`: a run whose load comes from workers on other hosts.
 
 use super::options::hosts;
-use super::run::run_with;
+use super::run::{Loaded, load, measure, resolve};
 use crate::cli::ManagerArgs;
-use crate::cluster::{RemoteWorkers, advertised};
+use crate::cluster::{Keys, RemoteWorkers, advertised};
 use crate::experiment::job::Remote;
 use crate::failure::{Exit, Failure};
 
@@ -27,6 +27,16 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         return unused(message, "leave out `manager`, or --hosts");
     }
     hosts::refuse_own_servers("", common, &args.run.request)?;
+    let (loaded, text) = load(&args.run)?;
+    run_loaded(args, loaded, text.as_deref())
+}
+
+/// Like [`run`], with the scenario and the servers that were read already.
+pub(super) fn run_loaded(
+    args: ManagerArgs,
+    loaded: Loaded,
+    text: Option<&str>,
+) -> Result<Exit, Failure> {
     let address = advertised(&args.listen, args.advertise.as_deref()).map_err(|why| {
         let help = "name the address at which workers reach this host: --advertise HOST[:PORT]";
         Failure::message(Exit::Usage, "bad_address", why, help)
@@ -35,9 +45,13 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         count: args.expect_workers,
         listen: args.listen,
         address,
-        folder: args.join_dir,
+        keys: match args.authority {
+            Some(file) => Keys::File(file),
+            None => Keys::Folder(args.join_dir),
+        },
         lease: args.lease,
         limit: args.wait,
     };
-    run_with(args.run, Some(Remote::Awaited(remote)))
+    let run = resolve(&args.run, loaded, Some(Remote::Awaited(remote)))?;
+    measure(&args.run, &run, text)
 }

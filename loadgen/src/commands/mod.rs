@@ -10,6 +10,7 @@ mod experiment;
 mod guard;
 mod hosts;
 mod init;
+mod k8s;
 mod lab;
 mod launcher;
 mod list;
@@ -17,6 +18,7 @@ mod man;
 mod manager;
 mod measure;
 mod options;
+mod pod;
 mod report;
 mod run;
 mod schema;
@@ -32,8 +34,8 @@ use crate::process::say_failure;
 #[must_use]
 pub fn run(cli: Cli) -> ExitCode {
     let result = match cli.command {
-        None => run::run(cli.run),
-        Some(Command::Run(args)) => run::run(args),
+        None => run::run(&cli.run),
+        Some(Command::Run(args)) => run::run(&args),
         Some(Command::Capacity(args)) => capacity::run(args),
         Some(Command::Experiment(args)) => experiment::run(&args),
         Some(Command::Check(args)) => check::run(&args),
@@ -50,6 +52,9 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Manager(args)) => manager::run(args),
         Some(Command::Worker(args)) => worker::run(&args),
         Some(Command::Hosts(command)) => hosts::run(&command),
+        Some(Command::K8s(command)) => k8s::run(&command),
+        Some(Command::Pod(args)) => pod::run(args),
+        Some(Command::HandOver) => pod::hand_over(),
         Some(Command::HostReport) => hosts::report(),
         Some(Command::Guard(args)) => return guard::run(args),
         Some(Command::Launcher(args)) => return launcher::run(args),

@@ -13,78 +13,92 @@ use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Remote;
 use crate::experiment::run::precision::Precision;
 use crate::experiment::run::{Run, noise_floor};
+use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report::{self, hlog};
 use crate::scenario::{OverrideError, Overrides, Scenario};
 
-/// Carries out a run with the options of the command line, saves the record, and prints the record.
-pub(super) fn run(args: RunArgs) -> Result<Exit, Failure> {
-    let remote = hosts::remote(&args.common, &args.request)?;
-    run_with(args, remote)
+/// What is loaded: a scenario, and the servers that the command line names beside it.
+#[derive(Clone)]
+pub(super) struct Loaded {
+    /// The scenario, with its load overridden by the command line.
+    pub scenario: Scenario,
+    /// Servers that run already, whose URLs the command line has instead of a scenario.
+    pub running: Option<Vec<Server>>,
+    /// Whether the scenario is one request of the command line, instead of a file.
+    pub one_request: bool,
 }
 
-/// Like `run`, but with workers from other hosts if `remote` is set.
-pub(super) fn run_with(args: RunArgs, remote: Option<Remote>) -> Result<Exit, Failure> {
-    let output = Output::from(&args.common.measuring);
+/// Carries out a run with the options of the command line, saves the record, and prints the record.
+pub(super) fn run(args: &RunArgs) -> Result<Exit, Failure> {
+    let remote = hosts::remote(&args.common, &args.request)?;
+    let (loaded, text) = load(args)?;
+    let run = resolve(args, loaded, remote)?;
+    measure(args, &run, text.as_deref())
+}
+
+/// Reads what the command line says to load. Returns also the scenario as text if it is one request of the command line.
+pub(super) fn load(args: &RunArgs) -> Result<(Loaded, Option<String>), Failure> {
     let from_urls = match args.scenario {
         Some(_) => None,
         None => Some(FromUrls::of(&args.request, &args.common)?),
     };
-    let scenario = scenario(&args, from_urls.as_ref())?;
-    let text = from_urls.as_ref().map(|of| of.text(&args));
-    let to_save = args.save.clone().zip(text);
-    let is_one_request = from_urls.is_some();
+    let scenario = scenario(args, from_urls.as_ref())?;
+    let text = from_urls.as_ref().map(|of| of.text(args));
+    let one_request = from_urls.is_some();
     let running = from_urls.and_then(|of| of.servers);
-    let RunArgs {
-        common,
-        users,
-        server_workers,
-        replicas,
-        aa,
-        duet,
-        probe,
-        profile,
-        slices,
-        rounds,
-        precision,
-        rounds_max,
-        time_max,
-        fail_fast,
-        fail_on_regression,
-        junit,
-        ..
-    } = args;
-    let numbers = Numbers { server_workers, replicas, users };
-    let rounds = precision::first_stage(precision, rounds, rounds_max)?;
-    let contest = Contest { numbers, aa, duet, probe, rounds };
-    let mut job = job(scenario, running, &common, contest, remote)?;
+    Ok((Loaded { scenario, running, one_request }, text))
+}
+
+/// Returns the run that the command line means; a wrong option is an error. The load comes from workers on other hosts
+/// if `remote` is set.
+pub(super) fn resolve(
+    args: &RunArgs,
+    loaded: Loaded,
+    remote: Option<Remote>,
+) -> Result<Run, Failure> {
+    let Loaded { scenario, running, one_request } = loaded;
+    let numbers = Numbers {
+        server_workers: args.server_workers.clone(),
+        replicas: args.replicas.clone(),
+        users: args.users.clone(),
+    };
+    let rounds = precision::first_stage(args.precision, args.rounds, args.rounds_max)?;
+    let contest = Contest { numbers, aa: args.aa, duet: args.duet, probe: args.probe, rounds };
+    let mut job = job(scenario, running, &args.common, contest, remote)?;
     duet::check(&job)?;
     probe::check(&job)?;
-    slices::apply(&mut job, slices)?;
-    let profiling_rounds = profile::rounds(&job, profile)?;
-    gate::check(&job, fail_on_regression)?;
+    slices::apply(&mut job, args.slices)?;
+    let profiling_rounds = profile::rounds(&job, args.profile)?;
+    gate::check(&job, args.fail_on_regression)?;
     unused::refuse_losses(args.on_worker_loss, job.workers)?;
-    if let Some((path, text)) = to_save {
-        request::save(&path, &text)?;
-    }
-    job.one_request = is_one_request;
+    job.one_request = one_request;
     job.on_loss = match args.on_worker_loss {
         None | Some(OnWorkerLoss::Fail) => OnLoss::Fail,
         Some(OnWorkerLoss::Continue) => OnLoss::Continue,
     };
-    if let Some(path) = &junit {
+    let (rounds_max, time_max) = (args.rounds_max, args.time_max);
+    let precision = args.precision.map(|percent| Precision { percent, rounds_max, time_max });
+    let (fail_fast, fail_on_regression) = (args.fail_fast, args.fail_on_regression);
+    Ok(Run { job, fail_fast, fail_on_regression, precision, profiling_rounds })
+}
+
+/// Carries out a run, saves the record, and prints the record. `text` is what `--save` saves.
+pub(super) fn measure(args: &RunArgs, run: &Run, text: Option<&str>) -> Result<Exit, Failure> {
+    if let Some((path, text)) = args.save.as_ref().zip(text) {
+        request::save(path, text)?;
+    }
+    if let Some(path) = &args.junit {
         junit::prepare(path)?;
     }
-    let precision = precision.map(|percent| Precision { percent, rounds_max, time_max });
-    let run = Run { job, fail_fast, fail_on_regression, precision, profiling_rounds };
     let save_all = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
         save(record, folder)?;
         folder.save_latencies(&hlog(record))?;
-        junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
+        args.junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
     };
-    carry_out(&run, &output, save_all)
+    carry_out(run, &Output::from(&args.common.measuring), save_all)
 }
 
 /// Returns the scenario, with its load overridden by the command line. `from_urls` has it if the

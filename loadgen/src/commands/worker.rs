@@ -54,7 +54,8 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     // On Ctrl-C, the loadgen that started this worker decides, and ends the worker in good order.
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
-    let terms = Terms { leave, allowed, limit: args.wait, ..Terms::default() };
+    let node = args.node.clone();
+    let terms = Terms { leave, allowed, limit: args.wait, node, ..Terms::default() };
     if let Some(processes) = args.processes.filter(|_| is_local) {
         let served = serve_from_elsewhere(processes as usize, &terms.gone).await;
         return served.map_err(Failure::with(Exit::Failed));

@@ -1,5 +1,7 @@
 //! The command line of this process, for the record.
 
+use std::sync::OnceLock;
+
 use url::Url;
 
 /// Substrings of the names of headers whose values are usually secret.
@@ -13,9 +15,20 @@ const SHORT: char = 'H';
 /// Beginning of the option whose value is the URL of a collector, which may have a password or a key.
 const COLLECTOR: &str = "--otlp=";
 
-/// Returns the command line of this process, without the values of headers that are usually secret, and without the
+/// The command line of a user on another host, for whom this process works.
+static TOLD: OnceLock<Vec<String>> = OnceLock::new();
+
+/// Makes [`command_line`] return these words, which another host's [`command_line`] has returned. The first call counts.
+pub fn tell(words: Vec<String>) {
+    let _ = TOLD.set(words);
+}
+
+/// Returns the command line of this process, or of the user for whom it works, without the values of headers that are usually secret, and without the
 /// user, the password and the query of a collector's URL.
-pub(super) fn command_line() -> Vec<String> {
+pub fn command_line() -> Vec<String> {
+    if let Some(words) = TOLD.get() {
+        return words.clone();
+    }
     shown(std::env::args_os().map(|word| word.to_string_lossy().into_owned()))
 }
 

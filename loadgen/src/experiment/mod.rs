@@ -8,7 +8,7 @@
 //! [`to_record`] turns the results into a record.
 
 mod cache;
-mod command_line;
+pub mod command_line;
 pub mod container_limits;
 pub mod contender;
 pub mod control;

@@ -12,7 +12,10 @@ mod threads;
 use std::ffi::CStr;
 
 pub use self::memory::{use_huge_pages, use_huge_pages_before_reading};
-pub use self::output::{columns, print, print_report, say_failure, unprinted, write_result};
+pub use self::output::{
+    await_terminal, columns, is_interactive, print, print_report, say_failure, unprinted,
+    write_result,
+};
 pub use self::panics::end_on_panic;
 pub use self::signals::{leave_on_signal, on_signal};
 pub use self::stdin::first_lines;

@@ -1,7 +1,9 @@
 //! Writes to stdout and stderr, which may be closed at the other end.
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal as _, Write};
 use std::os::fd::AsFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::termios::tcgetwinsize;
 
@@ -18,6 +20,22 @@ pub fn say_failure(failure: &Failure) -> Exit {
 fn say_error(error: &miette::Report) {
     let shown = ShownError::new(error.as_ref());
     let _ = writeln!(io::stderr(), "{shown}");
+}
+
+/// Returns whether a person sees stderr, and can answer on stdin.
+#[must_use]
+pub fn is_interactive() -> bool {
+    io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// Waits until somebody looks at the terminal on stderr, which then has a size, or until the limit. Does not wait if stderr
+/// is no terminal.
+pub fn await_terminal(limit: Duration) {
+    let begun = Instant::now();
+    let is_unseen = || tcgetwinsize(io::stderr()).is_ok_and(|size| size.ws_col == 0);
+    while io::stderr().is_terminal() && is_unseen() && begun.elapsed() < limit {
+        thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Prints a result on stdout.

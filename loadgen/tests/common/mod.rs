@@ -48,6 +48,11 @@ struct Seen {
 
 impl Counting {
     pub async fn start() -> Self {
+        Self::start_at("127.0.0.1").await
+    }
+
+    /// Starts a server that listens at this address of the machine.
+    pub async fn start_at(address: &str) -> Self {
         let seen = Arc::new(Seen::default());
         let app = Router::new()
             .route("/", get(hello))
@@ -59,7 +64,7 @@ impl Counting {
             .route("/remember", post(remember))
             .layer(middleware::from_fn_with_state(seen.clone(), count))
             .with_state(seen.clone());
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind((address, 0)).await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let app = app.into_make_service_with_connect_info::<SocketAddr>();
         tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });

@@ -6,7 +6,7 @@ use crate::sources::{CRATES, code, sources};
 
 /// Layers that each layer of the program may import, in addition to itself. The documents, `record`,
 /// are a part of the crate `analysis`.
-const MAY_IMPORT: [(&str, &[&str]); 7] = [
+const MAY_IMPORT: [(&str, &[&str]); 8] = [
     ("lab", &["engine", "scenario", "measure", "text"]),
     ("failure", &["lab"]),
     ("process", &["failure", "text"]),
@@ -18,7 +18,8 @@ const MAY_IMPORT: [(&str, &[&str]); 7] = [
         ],
     ),
     ("report", &["analysis", "record", "measure", "text"]),
-    ("cli", &["report", "scenario"]),
+    ("kubernetes", &["text"]),
+    ("cli", &["report", "kubernetes", "scenario"]),
     (
         "commands",
         &[
@@ -27,6 +28,7 @@ const MAY_IMPORT: [(&str, &[&str]); 7] = [
             "experiment",
             "process",
             "failure",
+            "kubernetes",
             "cluster",
             "drafts",
             "lab",
@@ -120,11 +122,13 @@ const WRITERS: [&str; 6] = [
     "commands/lab/doctor.rs",
 ];
 
-/// Other files that name stdout or stderr: two write a constant
-/// sentence, the others are tests in separate files.
-const OTHERS: [&str; 9] = [
+/// Other files that name stdout or stderr: two write a constant sentence, one sends bytes to another loadgen, one
+/// gives stderr to `kubectl`, the others are tests in separate files.
+const OTHERS: [&str; 11] = [
     "process/panics.rs",
     "lab/service/guard.rs",
+    "kubernetes/hand_over.rs",
+    "kubernetes/follow.rs",
     "analysis/compare/simulations.rs",
     "analysis/scaling/simulations.rs",
     "analysis/starts/simulations/duets.rs",

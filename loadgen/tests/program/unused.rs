@@ -146,7 +146,8 @@ const MANAGER: &[(&str, &[&[&str]])] = &[
     ("hosts", &[&["--hosts=a", URL]]),
     ("listen", NEVER),
     ("advertise", NEVER),
-    ("join-dir", NEVER),
+    ("join-dir", &[&["--join-dir=a", "--authority=b", URL]]),
+    ("authority", NEVER),
     ("lease", NEVER),
     ("wait", NEVER),
     ("scenario", NEVER),
@@ -243,9 +244,35 @@ const OTHERS: &[Line] = &[
     // Set by the loadgen that starts the worker.
     ("worker", "cpus", NEVER),
     ("worker", "any-socket", NEVER),
+    ("worker", "node", NEVER),
+    ("k8s run", "start-timeout", NEVER),
     ("hosts check", "hosts", NEVER),
     ("hosts check", "format", NEVER),
     ("worker", "processes", NEVER),
+];
+
+/// What a manager has, but a run in a cluster has not.
+const ONLY_MANAGER: [&str; 7] =
+    ["expect-workers", "listen", "advertise", "join-dir", "authority", "lease", "wait"];
+
+/// A run in a cluster has the options of a manager, and of its pods.
+const K8S: &[(&str, &[&[&str]])] = &[
+    ("image", NEVER),
+    ("name", NEVER),
+    ("context", NEVER),
+    ("namespace", NEVER),
+    ("image-pull-policy", NEVER),
+    ("pull-secret", NEVER),
+    ("requests", NEVER),
+    ("limits", NEVER),
+    ("node-selector", NEVER),
+    ("toleration", NEVER),
+    ("workers", NEVER),
+    ("anyway", &[&["--anyway", URL]]),
+    ("web", &[&["--web", URL]]),
+    ("web-control", &[&["--web-control", URL]]),
+    ("prometheus", &[&["--prometheus", URL]]),
+    ("save", &[&["--save=a.toml", URL]]),
 ];
 
 fn all() -> Vec<Line> {
@@ -263,7 +290,16 @@ fn all() -> Vec<Line> {
         .chain(of("manager", MANAGER));
     // An option of `run` that a manager shares has no effect in the same cases.
     let shared = of("manager", REQUEST).chain(of("manager", RUN_ALONE));
-    runs.chain(others).chain(shared).chain(OTHERS.iter().copied()).collect()
+    let cluster = ["k8s run", "k8s render"].into_iter().flat_map(|command| {
+        let has = |option: &str| {
+            K8S.iter().any(|(own, _)| *own == option) || ONLY_MANAGER.contains(&option)
+        };
+        let of_manager =
+            of(command, MANAGER).chain(of(command, REQUEST)).chain(of(command, RUN_ALONE));
+        let of_manager = of_manager.filter(|(_, option, _)| !has(option)).collect::<Vec<_>>();
+        of(command, K8S).chain(of_manager)
+    });
+    runs.chain(others).chain(shared).chain(cluster).chain(OTHERS.iter().copied()).collect()
 }
 
 /// Collects the options of a command and of its subcommands,
@@ -306,7 +342,8 @@ fn an_option_without_effect_is_a_usage_error_with_advice() {
     for (command, option, unused) in all() {
         for arguments in unused {
             let mut words: Vec<&str> = command.split_whitespace().collect();
-            let measures = ["", "run", "capacity", "manager"].contains(&command);
+            let is_cluster = command.starts_with("k8s ");
+            let measures = is_cluster || ["", "run", "capacity", "manager"].contains(&command);
             if measures && !arguments.iter().any(|word| word.starts_with("-s=")) {
                 words.push("-s=plain.toml");
             }
@@ -316,12 +353,16 @@ fn an_option_without_effect_is_a_usage_error_with_advice() {
             if command == "manager" {
                 words.extend(["--listen=127.0.0.1:7447", "--expect-workers=1"]);
             }
+            if is_cluster {
+                words.push("--image=a");
+            }
             words.extend(*arguments);
             let refused = project.run(&words);
             assert_eq!(refused.code, Some(2), "{words:?}: {}", refused.said());
-            // For a manager, errors of clap and errors about the lab's
+            // For a manager, also in a cluster, errors of clap and errors about the lab's
             // options may name another option.
-            let names = refused.stderr.contains(&format!("--{option}")) || command == "manager";
+            let is_manager = command == "manager" || is_cluster;
+            let names = refused.stderr.contains(&format!("--{option}")) || is_manager;
             assert!(names, "{words:?}: {}", refused.said());
             let helps = refused.stderr.contains("help: ") || refused.stderr.contains("--help");
             assert!(helps && refused.stdout.is_empty(), "{words:?}: {}", refused.said());

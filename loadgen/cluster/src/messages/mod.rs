@@ -35,7 +35,7 @@ pub struct Hello {
     pub version: String,
     /// Number of the worker, from 0.
     pub worker: u32,
-    /// Name of the worker's host; empty if the worker sends none.
+    /// Name of the worker's host, with that of the node if it is a pod of a cluster; empty if the worker sends none.
     #[serde(default)]
     pub host: String,
     /// Number of CPUs that the worker may use; zero if unknown.

@@ -62,10 +62,10 @@ fn told(gathering: &Gathering, workers: &RemoteWorkers) -> String {
                 same if same == *address => String::new(),
                 other => format!(" (listening at {other})"),
             };
-            let mut told = format!(
-                "waiting for {count} workers at {address}{listening}; copy one of these files to each \
-                 host, and run on the host:"
-            );
+            let mut told = format!("waiting for {count} workers at {address}{listening}");
+            if !files.is_empty() {
+                told += "; copy one of these files to each host, and run on the host:";
+            }
             for file in files {
                 told += &format!("\n  loadgen worker --join {}", file.display());
             }
@@ -105,7 +105,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::cluster::Hello;
+    use crate::cluster::{Hello, Keys};
 
     #[test]
     fn messages_about_joining_contain_advice() {
@@ -113,7 +113,7 @@ mod tests {
             count: 2,
             listen: "0.0.0.0:7447".to_owned(),
             address: "load-1:7447".to_owned(),
-            folder: PathBuf::from("join"),
+            keys: Keys::Folder(PathBuf::from("join")),
             lease: Duration::from_secs(3),
             limit: None,
         };

@@ -1,0 +1,125 @@
+//! Options of the subcommands for a Kubernetes cluster.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::RunArgs;
+use crate::scenario::parse_duration;
+
+/// Subcommands of `k8s`.
+#[derive(Debug, Subcommand)]
+pub enum K8sCommand {
+    /// Carry out a run in a cluster, show it here, save its result here, and remove it from the cluster.
+    Run(K8sRunArgs),
+    /// Print the manifests of a run in a cluster, for kubectl.
+    ///
+    /// They hold secrets: whoever has them may command the workers of this run, and reads what the scenario sends.
+    Render(K8sArgs),
+}
+
+/// Options of `k8s run`.
+#[derive(Debug, Args)]
+#[command(after_help = K8S_EXAMPLES)]
+pub struct K8sRunArgs {
+    /// Time in which all pods must run.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "5m", allow_hyphen_values = true)]
+    pub start_timeout: Duration,
+    /// Options shared with `k8s render`.
+    #[command(flatten)]
+    pub common: K8sArgs,
+}
+
+/// Options of `k8s render`, and of `k8s run`.
+#[derive(Debug, Args)]
+pub struct K8sArgs {
+    /// Container image with this version of loadgen.
+    #[arg(long, env = "LOADGEN_IMAGE", value_name = "IMAGE")]
+    pub image: String,
+    /// Name of the Job and of all that belongs to it [default: loadgen- and five random letters].
+    #[arg(long, value_name = "NAME", value_parser = crate::kubernetes::checked_name)]
+    pub name: Option<String>,
+    /// Context of kubectl's configuration [default: the current one].
+    #[arg(long, value_name = "CONTEXT")]
+    pub context: Option<String>,
+    /// Namespace for the run [default: that of the context].
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// When nodes pull the image [default: IfNotPresent; Always with the tag `latest` or none].
+    #[arg(long, value_enum, value_name = "POLICY")]
+    pub image_pull_policy: Option<PullPolicy>,
+    /// Secrets of the namespace with which nodes pull the image.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub pull_secret: Vec<String>,
+    /// What each pod gets at least.
+    #[arg(long, value_name = "cpu=1,memory=512Mi", value_delimiter = ',', value_parser = pair, default_value = "cpu=1,memory=512Mi")]
+    pub requests: Vec<(String, String)>,
+    /// What no pod exceeds. A limit of CPU stops a worker in the middle of its work, and its latencies are then longer
+    /// than the server's.
+    #[arg(long, value_name = "memory=1Gi,…", value_delimiter = ',', value_parser = pair)]
+    pub limits: Vec<(String, String)>,
+    /// Labels of the nodes on which pods may run.
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
+    pub node_selector: Vec<(String, String)>,
+    /// Taints of nodes on which pods may run nevertheless.
+    #[arg(long, value_name = "KEY[=VALUE][:EFFECT],…", value_delimiter = ',')]
+    pub toleration: Vec<String>,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// When nodes pull an image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "PascalCase")]
+pub enum PullPolicy {
+    /// At each start of a pod.
+    Always,
+    /// If the node lacks it.
+    IfNotPresent,
+    /// Never: the node has it.
+    Never,
+}
+
+const K8S_EXAMPLES: &str = "\
+Examples:
+  loadgen k8s run http://app.default:8000/products --workers 4 --duration 30s --image IMAGE
+  loadgen k8s run --scenario mine.toml --url http://app.default:8000 --workers 4 --image IMAGE
+  loadgen k8s render http://app:8000/ --workers 4 --image IMAGE | kubectl create --filename -
+
+Exit codes are those of `loadgen run`";
+
+/// Parses `KEY=VALUE`.
+fn pair(text: &str) -> Result<(String, String), String> {
+    match text.trim().split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err("expected KEY=VALUE".to_owned()),
+    }
+}
+
+/// Options of `pod`, which the manifests set.
+#[derive(Debug, Args)]
+pub struct PodArgs {
+    /// Number of this pod: 0 is the manager.
+    #[arg(long)]
+    pub index: u32,
+    /// Name of the node on which it runs.
+    #[arg(long, env = "LOADGEN_NODE")]
+    pub node: Option<String>,
+    /// File of what is loaded.
+    #[arg(long)]
+    pub packed: PathBuf,
+    /// Join document of a worker.
+    #[arg(long)]
+    pub join: PathBuf,
+    /// Longest time for which a worker looks for its manager.
+    #[arg(long, value_parser = parse_duration)]
+    pub wait: Duration,
+    /// Longest time for which the manager waits until its result was taken; without it, it prints its result.
+    #[arg(long, value_parser = parse_duration)]
+    pub hand_over: Option<Duration>,
+    /// Words of the manager's command line.
+    #[arg(last = true)]
+    pub manager: Vec<String>,
+}

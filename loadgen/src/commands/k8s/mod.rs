@@ -1,0 +1,301 @@
+//! `loadgen k8s`: a run whose manager and workers are pods of a Kubernetes cluster.
+
+pub(super) mod packed;
+mod words;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::time::Duration;
+
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+
+use self::packed::pack;
+use super::options::{Output, hosts, junit};
+use super::run::{Loaded, load, resolve};
+use crate::cli::{K8sArgs, K8sCommand, K8sRunArgs, PullPolicy};
+use crate::cluster::{Authority, ClusterError, Join, Keys, RemoteWorkers};
+use crate::experiment::folder::RunFolder;
+use crate::experiment::job::Remote;
+use crate::experiment::kind::Experiment as _;
+use crate::experiment::run::Run;
+use crate::experiment::saved::{Record, Saved};
+use crate::experiment::subject::Subject;
+use crate::failure::{Exit, Failure};
+use crate::kubernetes::{
+    self, Followed, Follower, INDEX, JOIN, Kubectl, MANAGER_PORT, Manifests, Pods, RESULT,
+    SCENARIO, Toleration, abandon,
+};
+use crate::process::{columns, is_interactive, on_all_cpus, on_signal, print, print_report};
+use crate::report::{self, Format, Reported as _};
+use crate::text::say;
+
+/// Time for which the manager waits until its result is taken: longer than most networks are away.
+const HAND_OVER: Duration = Duration::from_secs(600);
+
+/// Time for which a cluster keeps a Job that has ended and that nobody has removed.
+const KEPT: Duration = Duration::from_secs(3_600);
+
+/// Time within which the pods of rendered manifests find each other.
+const START_LIMIT: Duration = Duration::from_secs(600);
+
+/// Time of a run whose length is not known.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
+/// Time in which a worker and its manager treat each other as lost.
+const LEASE: Duration = Duration::from_secs(3);
+
+/// Runs a subcommand of `k8s`.
+pub(super) fn run(command: &K8sCommand) -> Result<Exit, Failure> {
+    match command {
+        K8sCommand::Render(args) => render(args),
+        K8sCommand::Run(args) => run_in_cluster(args),
+    }
+}
+
+/// Prints the manifests.
+fn render(args: &K8sArgs) -> Result<Exit, Failure> {
+    let mut words = words("render")?;
+    let output = Output::from(&args.run.common.measuring);
+    if let Some(name) = clap::ValueEnum::to_possible_value(&output.format) {
+        words.push(format!("--format={}", name.get_name()));
+    }
+    let planned = Planned::of(args)?;
+    let manifests = planned.manifests(args, &words, START_LIMIT, None, None)?;
+    let secret = manifests.secret().map_err(too_large)?;
+    let all = [secret, manifests.service(), manifests.job(false)];
+    print(&kubernetes::yaml(&all).map_err(|why| failed("write the manifests", &why))?)?;
+    Ok(Exit::Done)
+}
+
+/// Carries the run out in a cluster.
+fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
+    let K8sRunArgs { start_timeout, common } = args;
+    let words = words("run")?;
+    let planned = Planned::of(common)?;
+    let output = Output::from(&common.run.common.measuring);
+    let terminal = (output.live && is_interactive()).then(terminal);
+    let manifests = planned.manifests(common, &words, *start_timeout, Some(HAND_OVER), terminal)?;
+    manifests.secret().map_err(too_large)?;
+    let folder = RunFolder::create(output.folder.as_deref(), planned.run.name())?;
+    if let Some(path) = &common.run.junit {
+        junit::prepare(path)?;
+    }
+    let interrupt = on_signal(abandon)?;
+    let kubectl = Kubectl { context: common.context.clone(), namespace: common.namespace.clone() };
+    let follower = Follower {
+        kubectl,
+        manifests: &manifests,
+        start_limit: *start_timeout,
+        folder: folder.path(),
+        interrupt,
+    };
+    let followed = on_all_cpus()?.block_on(follower.run());
+    let Followed { exit_code, troubles } = followed.map_err(Failure::with(Exit::Failed))?;
+    let Some(code) = exit_code else {
+        say("interrupted before the run began");
+        return Ok(Exit::Interrupted);
+    };
+    show(&folder, output.format, common)?;
+    troubles.iter().for_each(say);
+    Exit::of_code(code).ok_or_else(|| {
+        let message = format!("loadgen in the pod of the manager ended with exit code {code}");
+        Failure::message(Exit::Failed, "pod_failed", message, "see what it said above")
+    })
+}
+
+/// Prints the result that was fetched into the folder, if there is one.
+fn show(folder: &RunFolder, format: Format, args: &K8sArgs) -> Result<(), Failure> {
+    if !folder.path().join("run.json").exists() {
+        return Ok(());
+    }
+    let Record::Run(record) = Saved::read(folder.path())?.record else { return Ok(()) };
+    print_report(&record.document().render_within(columns(), format, Some(folder.path())))?;
+    if format != Format::Table {
+        record.failures().iter().for_each(say);
+    }
+    let junit = args.run.junit.as_ref();
+    junit.map_or(Ok(()), |path| junit::write(path, &report::junit(&record)))
+}
+
+/// A run that was found to be right, before anything is in a cluster.
+struct Planned {
+    run: Run,
+    workers: u32,
+    name: String,
+}
+
+impl Planned {
+    fn of(args: &K8sArgs) -> Result<Self, Failure> {
+        hosts::refuse_own_servers("k8s: ", &args.run.common, &args.run.request)?;
+        if args.run.common.measuring.telemetry.otlp.as_deref() == Some("") {
+            let message =
+                "--otlp needs the URL of a collector, as the pods of the cluster reach it";
+            let help = "name it: --otlp=http://collector.monitoring:4318";
+            return Err(Failure::conflict(message.to_owned(), help));
+        }
+        let workers = args.run.common.measuring.workers.unwrap_or(1);
+        let name = args.name.clone().map_or_else(random_name, Ok)?;
+        let (loaded, _) = load(&args.run)?;
+        let remote = RemoteWorkers {
+            count: workers,
+            listen: String::new(),
+            address: address(&name),
+            keys: Keys::File(JOIN.into()),
+            lease: LEASE,
+            limit: None,
+        };
+        let run = resolve(&args.run, loaded, Some(Remote::Awaited(remote)))?;
+        hosts::refuse_sockets(&run.job.subject)?;
+        Ok(Self { run, workers, name })
+    }
+
+    /// Returns the manifests. `hand_over` is the time for which the manager waits until its result is taken; without it,
+    /// it prints its result.
+    fn manifests(
+        &self,
+        args: &K8sArgs,
+        words: &[String],
+        start_limit: Duration,
+        hand_over: Option<Duration>,
+        terminal: Option<BTreeMap<String, String>>,
+    ) -> Result<Manifests, Failure> {
+        let Self { run, workers, name } = self;
+        let shown = |time: Duration| humantime::format_duration(time).to_string().replace(' ', "");
+        let mut of_pod = vec![
+            "pod".to_owned(),
+            format!("--index={INDEX}"),
+            format!("--packed={SCENARIO}"),
+            format!("--join={JOIN}"),
+            format!("--wait={}", shown(start_limit)),
+        ];
+        of_pod.extend(hand_over.map(|time| format!("--hand-over={}", shown(time))));
+        of_pod.push("--".to_owned());
+        of_pod.extend([
+            format!("--expect-workers={workers}"),
+            // Pods that run, but do not reach each other.
+            format!("--wait={}", shown(start_limit)),
+            // The kubelet gives this name the addresses of the pod.
+            format!("--listen={name}-0:{MANAGER_PORT}"),
+            format!("--advertise={}", address(name)),
+            format!("--authority={JOIN}"),
+            format!("--scenario={SCENARIO}"),
+            format!("--out={RESULT}"),
+        ]);
+        of_pod.extend_from_slice(words);
+        let wrong = Failure::with::<ClusterError>(Exit::Failed);
+        let (authority, text) = Authority::new_file().map_err(wrong)?;
+        let wrong = Failure::with::<ClusterError>(Exit::Failed);
+        let joins = Join::of_all(&authority, &address(name), *workers, LEASE).map_err(wrong)?;
+        let joins: Result<Vec<String>, _> = joins.iter().map(serde_json::to_string).collect();
+        let joins =
+            joins.map_err(|error| failed("write the join documents", &error.to_string()))?;
+        let scenario = self.packed()?;
+        Ok(Manifests {
+            pods: pods(args, name)?,
+            workers: *workers,
+            words: of_pod,
+            joins: [text].into_iter().chain(joins).collect(),
+            scenario,
+            deadline: deadline(run, start_limit + hand_over.unwrap_or_default()),
+            kept: KEPT,
+            terminal,
+        })
+    }
+
+    fn packed(&self) -> Result<Vec<u8>, Failure> {
+        let job = &self.run.job;
+        let running = match &job.subject {
+            Subject::Running(servers) => Some(servers.clone()),
+            Subject::Lab { .. } => None,
+        };
+        let (scenario, one_request) = (job.scenario.clone(), job.one_request);
+        pack(Loaded { scenario, running, one_request }).map_err(too_large)
+    }
+}
+
+fn address(name: &str) -> String {
+    format!("{}:{MANAGER_PORT}", Manifests::manager_host(name))
+}
+
+fn pods(args: &K8sArgs, name: &str) -> Result<Pods, Failure> {
+    let tolerations = args.toleration.iter().map(|text| toleration(text));
+    let policy = args.image_pull_policy.map(|policy| match policy {
+        PullPolicy::Always => "Always",
+        PullPolicy::IfNotPresent => "IfNotPresent",
+        PullPolicy::Never => "Never",
+    });
+    Ok(Pods {
+        name: name.to_owned(),
+        image: args.image.clone(),
+        pull_policy: policy.map(str::to_owned),
+        pull_secrets: args.pull_secret.clone(),
+        requests: args.requests.iter().cloned().collect(),
+        limits: args.limits.iter().cloned().collect(),
+        node_selector: args.node_selector.iter().cloned().collect(),
+        tolerations: tolerations.collect::<Result<_, _>>()?,
+    })
+}
+
+/// Reads `KEY[=VALUE][:EFFECT]`, as `kubectl taint` writes taints.
+fn toleration(text: &str) -> Result<Toleration, Failure> {
+    let (rest, effect) = match text.rsplit_once(':') {
+        Some((rest, effect)) => (rest, Some(effect)),
+        None => (text, None),
+    };
+    let (key, value) = match rest.split_once('=') {
+        Some((key, value)) => (key, Some(value)),
+        None => (rest, None),
+    };
+    let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
+    if key.is_empty() || effect.is_some_and(|effect| !effects.contains(&effect)) {
+        let message = format!("--toleration {text}: expected KEY[=VALUE][:EFFECT]");
+        let help = "write it as `kubectl describe node` shows the taint: load=only:NoSchedule";
+        return Err(Failure::message(Exit::Usage, "bad_toleration", message, help));
+    }
+    let owned = |text: Option<&str>| text.map(str::to_owned);
+    Ok(Toleration { key: key.to_owned(), value: owned(value), effect: owned(effect) })
+}
+
+/// Returns the variables of this process that decide how the live view looks.
+fn terminal() -> BTreeMap<String, String> {
+    let names = ["TERM", "LC_ALL", "LC_CTYPE", "LANG", "NO_COLOR", "COLORTERM"];
+    names.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect()
+}
+
+/// Returns the time after which the cluster ends the run, generously: for a manager that hangs.
+fn deadline(run: &Run, beside: Duration) -> Duration {
+    let (rounds, each) = run.forecast();
+    let rounds = run.precision.as_ref().map_or(rounds, |precision| {
+        rounds.max(precision.rounds_max.saturating_mul(run.job.passes()))
+    });
+    let length = each.map_or(LONGEST, |each| each.saturating_mul(rounds).saturating_mul(2));
+    beside + length + START_LIMIT
+}
+
+/// Returns the words for the manager of this command line.
+fn words(command: &str) -> Result<Vec<String>, Failure> {
+    words::of_this_process(command).map_err(|option| {
+        let message = format!("{option} has no effect on a run in a cluster");
+        Failure::message(Exit::Usage, "unused_option", message, "leave out the option")
+    })
+}
+
+fn random_name() -> Result<String, Failure> {
+    let mut bytes = [0; 5];
+    SysRng
+        .try_fill_bytes(&mut bytes)
+        .map_err(|error| failed("name the run", &error.to_string()))?;
+    let letters: String = bytes.iter().map(|byte| char::from(b'a' + byte % 26)).collect();
+    Ok(format!("loadgen-{letters}"))
+}
+
+fn too_large(why: String) -> Failure {
+    let help = "use fewer workers (one uses about a CPU), fewer rows, or smaller files";
+    Failure::message(Exit::Usage, "too_large_for_cluster", why, help)
+}
+
+fn failed(what: &str, why: &str) -> Failure {
+    let help = "this is a bug in loadgen: please report the bug";
+    Failure::message(Exit::Failed, "not_rendered", format!("cannot {what}: {why}"), help)
+}

@@ -1,0 +1,157 @@
+//! Divides the options of `run` in a command line: those that the manager's pod gets, those that are packed with the
+//! scenario, those that count here, and those that have no effect in a cluster.
+
+use std::ffi::OsString;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command, CommandFactory as _};
+
+use crate::cli::Cli;
+
+/// Options that the manager gets as they were given.
+const FORWARDED: [&str; 14] = [
+    "users",
+    "aa",
+    "slices",
+    "rounds",
+    "precision",
+    "rounds_max",
+    "time_max",
+    "on_worker_loss",
+    "fail_fast",
+    "fail_on_regression",
+    "warmup",
+    "seed",
+    "otlp",
+    "trace_one_in",
+];
+
+/// Options that have no effect in a cluster.
+const REFUSED: [&str; 10] = [
+    "hosts",
+    "no_calibrate",
+    "anyway",
+    "web",
+    "web_control",
+    "prometheus",
+    "profile",
+    "duet",
+    "probe",
+    "save",
+];
+
+fn words(matches: &ArgMatches, command: &Command) -> Result<Vec<String>, String> {
+    let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
+    let mut words = Vec::new();
+    for option in command.get_arguments() {
+        let id = option.get_id().as_str();
+        let Some(name) = option.get_long().filter(|_| given(id)) else { continue };
+        if REFUSED.contains(&id) {
+            return Err(format!("--{name}"));
+        }
+        if !FORWARDED.contains(&id) {
+            continue;
+        }
+        if !option.get_action().takes_values() {
+            words.push(format!("--{name}"));
+            continue;
+        }
+        let values = matches.get_raw(id).into_iter().flatten();
+        words.extend(values.map(|value| format!("--{name}={}", value.to_string_lossy())));
+    }
+    Ok(words)
+}
+
+/// Returns the words for the manager of the command line of this process, which is one of `k8s NAME`; the error is the
+/// option that no manager in a cluster can have.
+pub fn of_this_process(name: &str) -> Result<Vec<String>, String> {
+    of(name, std::env::args_os())
+}
+
+fn of(name: &str, line: impl Iterator<Item = OsString>) -> Result<Vec<String>, String> {
+    let mut all = Cli::command();
+    all.build();
+    let matches = all.clone().get_matches_from(line);
+    let own = matches.subcommand_matches("k8s").and_then(|k8s| k8s.subcommand_matches(name));
+    let command = all.find_subcommand("k8s").and_then(|k8s| k8s.find_subcommand(name));
+    // It has been parsed before, as this very command.
+    own.zip(command).map_or(Ok(Vec::new()), |(own, command)| words(own, command))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Options that are packed with what is loaded, or count here alone.
+    const HERE: [&str; 42] = [
+        "scenario",
+        "urls",
+        "method",
+        "header",
+        "body",
+        "ramp_up",
+        "duration",
+        "iterations",
+        "rate",
+        "target",
+        "drain",
+        "insecure",
+        "cacert",
+        "cert",
+        "key",
+        "url",
+        "runtime",
+        "cpus",
+        "memory",
+        "backend_cpus",
+        "backend_memory",
+        "workers",
+        "no_progress",
+        "out",
+        "format",
+        "json",
+        "junit",
+        "server_workers",
+        "replicas",
+        "start_timeout",
+        "image",
+        "name",
+        "context",
+        "namespace",
+        "image_pull_policy",
+        "pull_secret",
+        "requests",
+        "limits",
+        "node_selector",
+        "toleration",
+        "help",
+        "version",
+    ];
+
+    #[test]
+    fn each_option_of_run_is_known() {
+        let mut all = Cli::command();
+        all.build();
+        let command = all.find_subcommand("k8s").unwrap().find_subcommand("run").unwrap();
+        let ids: Vec<_> = command.get_arguments().map(|option| option.get_id().as_str()).collect();
+        let unknown = ids
+            .iter()
+            .filter(|id| !FORWARDED.contains(id) && !REFUSED.contains(id) && !HERE.contains(id));
+        assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&&str>::new(), "decide where it counts");
+        for id in FORWARDED.iter().chain(&REFUSED) {
+            assert!(ids.contains(id), "{id} is no option");
+        }
+    }
+
+    #[test]
+    fn the_manager_gets_the_options_as_they_were_given() {
+        let of = |words: &str| of("run", words.split(' ').map(OsString::from));
+        let line = "loadgen k8s run http://a/ --image i -u 10,20 -R 3 --fail-fast --seed 5 -w 3 -d 2s --json";
+        assert_eq!(
+            of(line).unwrap().join(" "),
+            "--seed=5 --users=10 --users=20 --rounds=3 --fail-fast"
+        );
+        assert_eq!(of("loadgen k8s run http://a/ --image i"), Ok(Vec::new()), "no default");
+        assert_eq!(of("loadgen k8s run http://a/ --image i --web"), Err("--web".to_owned()));
+    }
+}

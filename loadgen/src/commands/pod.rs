@@ -1,0 +1,76 @@
+//! `loadgen pod` and `loadgen hand-over` (hidden): what the manifests of `loadgen k8s` start in their pods.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use clap::Parser as _;
+
+use super::k8s::packed::unpack;
+use super::{manager, worker};
+use crate::cli::{Cli, Command, PodArgs, WorkerArgs};
+use crate::failure::{Exit, Failure};
+use crate::kubernetes;
+use crate::process::{self, Stdout, on_all_cpus, say_failure};
+
+/// Time for `kubectl attach` to connect a terminal to the pod that has one.
+const ATTACHED: Duration = Duration::from_secs(10);
+
+/// Is the manager in the pod of number 0, and a worker in the others.
+pub(super) fn run(args: PodArgs) -> Result<Exit, Failure> {
+    if args.index > 0 {
+        return worker::run(&WorkerArgs {
+            join: args.join.display().to_string(),
+            once: true,
+            wait: Some(args.wait),
+            allow_target: Vec::new(),
+            any_socket: false,
+            processes: None,
+            node: args.node,
+            cpus: Vec::new(),
+        });
+    }
+    let Some(limit) = args.hand_over else { return manage(args) };
+    process::await_terminal(ATTACHED);
+    // Who takes the result prints it.
+    let _quiet = Stdout::reserve().map_err(failed("take the output of this pod"))?;
+    let exit = manage(args).unwrap_or_else(|failure| say_failure(&failure));
+    let handed = on_all_cpus()?.block_on(kubernetes::await_hand_over(exit as u8, limit));
+    handed.map_err(failed("hand the result over"))?;
+    Ok(exit)
+}
+
+/// Carries out the run, with the words that are those of `loadgen manager`.
+fn manage(args: PodArgs) -> Result<Exit, Failure> {
+    let words = ["loadgen", "manager"].map(str::to_owned).into_iter().chain(args.manager);
+    let parsed = Cli::try_parse_from(words);
+    let wrong = |what: String| {
+        let help = "write the manifests with the loadgen of the image: `loadgen k8s render`";
+        Failure::message(Exit::Usage, "bad_manifest", what, help)
+    };
+    let Ok(Cli { command: Some(Command::Manager(words)), .. }) = parsed else {
+        let why = parsed.err().map(|error| error.to_string()).unwrap_or_default();
+        return Err(wrong(format!("the words of this pod are not those of a manager: {why}")));
+    };
+    let loaded = read(&args.packed)
+        .map_err(|why| wrong(format!("{} cannot be loaded: {why}", args.packed.display())))?;
+    manager::run_loaded(words, loaded, None)
+}
+
+fn read(path: &Path) -> Result<super::run::Loaded, String> {
+    unpack(&fs::read(path).map_err(|error| error.to_string())?)
+}
+
+/// Hands the result of the manager in this pod over.
+pub(super) fn hand_over() -> Result<Exit, Failure> {
+    kubernetes::hand_over().map_err(failed("hand the result over"))?;
+    Ok(Exit::Done)
+}
+
+/// Returns a function for `map_err`: this pod cannot do what it should.
+fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> Failure {
+    move |error| {
+        let help = "run `loadgen k8s run` again";
+        Failure::message(Exit::Failed, "pod_failed", format!("cannot {what}: {error}"), help)
+    }
+}

@@ -1,0 +1,175 @@
+//! Runs `kubectl`, with the user's own configuration.
+
+use std::io;
+use std::process::Stdio;
+use std::time::Duration;
+
+use miette::Diagnostic;
+use serde_json::Value;
+use thiserror::Error;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+use tokio::time::timeout;
+
+use crate::text::in_one_line;
+
+/// Time limit for one request to the cluster.
+const LIMIT: Duration = Duration::from_secs(60);
+
+/// Error of a run in a cluster.
+#[derive(Debug, Error, Diagnostic)]
+pub enum KubernetesError {
+    /// `kubectl` could not be started.
+    #[error("cannot run kubectl: {0}")]
+    #[diagnostic(
+        code(no_kubectl),
+        help("install kubectl, and set it up for the cluster: `kubectl get nodes` must work")
+    )]
+    NoKubectl(io::Error),
+    /// The cluster, or `kubectl`, refused a request.
+    #[error("kubectl {what}: {why}")]
+    #[diagnostic(
+        code(kubectl_failed),
+        help("check the cluster, the namespace and your rights: `kubectl auth can-i create jobs`")
+    )]
+    Refused {
+        /// The first words of the command.
+        what: String,
+        /// What `kubectl` said.
+        why: String,
+    },
+    /// The cluster is too old.
+    #[error("the cluster runs Kubernetes {0}, but loadgen needs 1.33 or later")]
+    #[diagnostic(
+        code(old_cluster),
+        help(
+            "start the workers by hand there: see \"Run workers in containers\" in docs/how-to/use-many-hosts.md"
+        )
+    )]
+    TooOld(String),
+    /// Not all pods run in time.
+    #[error("{running} of {of} pods run after {}: {why}", humantime::format_duration(*limit))]
+    #[diagnostic(
+        code(pods_not_started),
+        help("make room or correct what the cluster names, or wait longer: --start-timeout TIME")
+    )]
+    NotStarted {
+        /// Number of pods that run.
+        running: usize,
+        /// Number of pods.
+        of: usize,
+        /// Time for which they were awaited.
+        limit: Duration,
+        /// What the cluster says of the others.
+        why: String,
+    },
+    /// The manager's pod ended without a result.
+    #[error("the pod of the manager is gone: {0}")]
+    #[diagnostic(
+        code(manager_pod_gone),
+        help(
+            "see what the cluster did with it: more memory (--requests, --limits), or another node, may help"
+        )
+    )]
+    ManagerGone(String),
+    /// The result could not be saved here.
+    #[error("cannot save the result of the run: {0}")]
+    #[diagnostic(code(unwritable_folder), help("choose another folder with --out DIR"))]
+    Unsaved(String),
+}
+
+/// `kubectl`, for one namespace of one cluster.
+#[derive(Debug, Clone, Default)]
+pub struct Kubectl {
+    /// Context of the user's configuration; `None` for the current one.
+    pub context: Option<String>,
+    /// Namespace; `None` for that of the context.
+    pub namespace: Option<String>,
+}
+
+impl Kubectl {
+    /// Returns `kubectl` with these words.
+    pub(super) fn command(&self, words: &[&str]) -> std::process::Command {
+        let mut command = std::process::Command::new("kubectl");
+        let context = self.context.iter().map(|context| format!("--context={context}"));
+        let namespace = self.namespace.iter().map(|name| format!("--namespace={name}"));
+        // Words after `--` are for the pod.
+        command.args(context.chain(namespace)).args(words);
+        command
+    }
+
+    /// Runs `kubectl` with these words and this input, and returns what it printed.
+    ///
+    /// # Errors
+    /// If it cannot be started, fails, or does not end within a minute.
+    pub async fn run(&self, words: &[&str], input: &str) -> Result<String, KubernetesError> {
+        let what = || words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
+        let refused = |why: String| KubernetesError::Refused { what: what(), why };
+        let run = async {
+            let mut command = Command::from(self.command(words));
+            // A terminal's Ctrl-C is for loadgen alone.
+            command.process_group(0).kill_on_drop(true);
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+            let mut child = command.spawn().map_err(KubernetesError::NoKubectl)?;
+            let mut stdin = child.stdin.take();
+            let write = async {
+                if let Some(pipe) = &mut stdin {
+                    // If this fails, kubectl has ended, and says why.
+                    let _ = pipe.write_all(input.as_bytes()).await;
+                }
+                drop(stdin.take());
+            };
+            let (output, ()) = tokio::join!(child.wait_with_output(), write);
+            let output = output.map_err(|error| refused(error.to_string()))?;
+            match output.status.success() {
+                true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+                false => Err(refused(said(&output.stderr, output.status))),
+            }
+        };
+        timeout(LIMIT, run).await.unwrap_or_else(|_| {
+            Err(refused(format!("no answer within {}", humantime::format_duration(LIMIT))))
+        })
+    }
+
+    /// Like [`Self::run`], and reads what it printed as JSON.
+    ///
+    /// # Errors
+    /// See [`Self::run`].
+    pub async fn json(&self, words: &[&str], input: &str) -> Result<Value, KubernetesError> {
+        let text = self.run(&[words, &["--output=json"]].concat(), input).await?;
+        serde_json::from_str(&text).map_err(|error| KubernetesError::Refused {
+            what: words.iter().take(2).copied().collect::<Vec<_>>().join(" "),
+            why: format!("its answer is not JSON: {error}"),
+        })
+    }
+
+    /// Returns an error if the cluster does not know what a Job needs.
+    ///
+    /// # Errors
+    /// If the cluster cannot be reached, or is too old.
+    pub async fn check_version(&self) -> Result<(), KubernetesError> {
+        let version = self.json(&["version"], "").await?;
+        let of = &version["serverVersion"];
+        let number = |key: &str| {
+            let text = of[key].as_str().unwrap_or_default();
+            text.trim_end_matches(|c: char| !c.is_ascii_digit()).parse::<u32>().ok()
+        };
+        match number("major").zip(number("minor")) {
+            Some(version) if version < (1, 33) => {
+                let shown = of["gitVersion"].as_str().unwrap_or_default();
+                Err(KubernetesError::TooOld(in_one_line(shown).into_owned()))
+            }
+            // Who does not tell its version will say what it does not know.
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Returns what `kubectl` said, or else how it ended.
+pub(super) fn said(stderr: &[u8], status: std::process::ExitStatus) -> String {
+    let text = String::from_utf8_lossy(stderr);
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<_> = lines.map(|line| in_one_line(line)).collect();
+    let last = lines[lines.len().saturating_sub(3)..].join("; ");
+    if last.is_empty() { status.to_string() } else { last }
+}

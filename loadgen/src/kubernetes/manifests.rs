@@ -1,0 +1,417 @@
+//! What a cluster is asked for, as manifests for Kubernetes 1.33 and later.
+//!
+//! An Indexed Job (GA in 1.24) gives each pod a number and a host name. Success policy and a limit of failures for each
+//! index (GA in 1.33) make the manager's end the end of the Job, and start no pod a second time: a load that begins
+//! again is another test.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+/// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
+/// other variables, because the controller appends it to them.
+pub const INDEX: &str = "$(JOB_COMPLETION_INDEX)";
+
+/// Port at which the manager listens in its pod.
+pub const MANAGER_PORT: u16 = 7_447;
+
+/// File of what the pod joins its run with: the authority of the manager, the join document of a worker.
+pub const JOIN: &str = "/run/loadgen/join";
+
+/// File of what is loaded.
+pub const SCENARIO: &str = "/run/loadgen/scenario";
+
+/// Folder of the run in the manager's pod.
+pub const RESULT: &str = "/tmp/result";
+
+/// Key of what is loaded in the Secret. The others are the numbers of the pods.
+const SCENARIO_KEY: &str = "scenario";
+
+/// Most bytes in a Secret.
+const SECRET_LIMIT: usize = 1 << 20;
+
+/// User and group of the pods: nobody, as in the images. No name will do, because the kubelet cannot tell that it is not root.
+const NOBODY: u32 = 65_534;
+
+/// A taint of nodes that the pods tolerate.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Toleration {
+    /// Key of the taint.
+    pub key: String,
+    /// Value of the taint; `None` for any.
+    pub value: Option<String>,
+    /// Effect of the taint; `None` for all.
+    pub effect: Option<String>,
+}
+
+/// Where pods run, and what they get.
+#[derive(Debug, Clone)]
+pub struct Pods {
+    /// Name of the Job, of its Service and of its Secret.
+    pub name: String,
+    /// Container image.
+    pub image: String,
+    /// When nodes pull the image; `None` for the cluster's own choice.
+    pub pull_policy: Option<String>,
+    /// Secrets with which nodes pull the image.
+    pub pull_secrets: Vec<String>,
+    /// CPU, memory and others that each pod gets.
+    pub requests: BTreeMap<String, String>,
+    /// CPU, memory and others that no pod exceeds.
+    pub limits: BTreeMap<String, String>,
+    /// Labels of the nodes.
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that nodes may have.
+    pub tolerations: Vec<Toleration>,
+}
+
+/// A run in a cluster.
+#[derive(Debug, Clone)]
+pub struct Manifests {
+    /// The pods.
+    pub pods: Pods,
+    /// Number of workers.
+    pub workers: u32,
+    /// Words after the program's name, in each pod.
+    pub words: Vec<String>,
+    /// What each pod joins with: the manager first, then each worker.
+    pub joins: Vec<String>,
+    /// What is loaded.
+    pub scenario: Vec<u8>,
+    /// Time after which the cluster ends the run, if it goes on.
+    pub deadline: Duration,
+    /// Time after its end for which the cluster keeps the Job.
+    pub kept: Duration,
+    /// Variables that describe the terminal that is attached to the manager; `None` without one.
+    pub terminal: Option<BTreeMap<String, String>>,
+}
+
+impl Manifests {
+    /// Returns the name by which the manager is found in its namespace.
+    pub fn manager_host(name: &str) -> String {
+        format!("{name}-0.{name}")
+    }
+
+    /// Returns the Job. It is suspended until all it needs is there, if `is_suspended`.
+    pub fn job(&self, is_suspended: bool) -> Value {
+        let Pods { name, .. } = &self.pods;
+        let count = self.workers + 1;
+        // 3, 4 and 5 are the manager's alone: the Job then ends, and tells the code.
+        let policy = json!({"rules": [
+            {"action": "FailIndex", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
+            {"action": "FailJob", "onExitCodes": {"containerName": "loadgen", "operator": "In", "values": [3, 4, 5]}},
+        ]});
+        json!({
+            "apiVersion": "batch/v1",
+            "kind": "Job",
+            "metadata": {"name": name, "labels": self.labels()},
+            "spec": {
+                "suspend": is_suspended,
+                "completionMode": "Indexed",
+                "completions": count,
+                "parallelism": count,
+                "backoffLimitPerIndex": 0,
+                "podFailurePolicy": policy,
+                "podReplacementPolicy": "Failed",
+                "successPolicy": {"rules": [{"succeededIndexes": "0"}]},
+                "activeDeadlineSeconds": self.deadline.as_secs(),
+                "ttlSecondsAfterFinished": self.kept.as_secs(),
+                "template": self.template(),
+            },
+        })
+    }
+
+    fn template(&self) -> Value {
+        let Pods { name, pull_secrets, node_selector, tolerations, .. } = &self.pods;
+        let mut labels = self.labels();
+        // A proxy beside the program would add to what is measured, and would go on after the program's end.
+        labels.insert("sidecar.istio.io/inject".to_owned(), json!("false"));
+        let mut spec = json!({
+            "subdomain": name,
+            "restartPolicy": "Never",
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            "terminationGracePeriodSeconds": 30,
+            "securityContext": {
+                "runAsNonRoot": true, "runAsUser": NOBODY, "runAsGroup": NOBODY, "fsGroup": NOBODY,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "topologySpreadConstraints": [{
+                "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": {"app.kubernetes.io/instance": name}},
+            }],
+            "containers": [self.container()],
+            "volumes": [
+                {"name": "given", "secret": {"secretName": name, "defaultMode": 0o400}},
+                {"name": "tmp", "emptyDir": {}},
+            ],
+        });
+        if !pull_secrets.is_empty() {
+            let names = pull_secrets.iter().map(|name| json!({"name": name}));
+            spec["imagePullSecrets"] = names.collect();
+        }
+        if !node_selector.is_empty() {
+            spec["nodeSelector"] = json!(node_selector);
+        }
+        if !tolerations.is_empty() {
+            spec["tolerations"] = tolerations.iter().map(Toleration::manifest).collect();
+        }
+        json!({
+            "metadata": {
+                "labels": labels,
+                "annotations": {"linkerd.io/inject": "disabled", "sidecar.istio.io/inject": "false"},
+            },
+            "spec": spec,
+        })
+    }
+
+    fn container(&self) -> Value {
+        let Pods { image, pull_policy, requests, limits, .. } = &self.pods;
+        let words: Vec<String> = self.words.iter().map(|word| literal(word)).collect();
+        let of_node = json!({"fieldRef": {"fieldPath": "spec.nodeName"}});
+        let given = |path: &str, key: &str| json!({"name": "given", "mountPath": path, "subPathExpr": key, "readOnly": true});
+        let mut container = json!({
+            "name": "loadgen",
+            "image": image,
+            "args": words,
+            "workingDir": "/tmp",
+            "env": [
+                {"name": "HOME", "value": "/tmp"},
+                {"name": "LOADGEN_NODE", "valueFrom": of_node},
+            ],
+            "resources": {"requests": requests, "limits": limits},
+            "securityContext": {
+                "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+                "capabilities": {"drop": ["ALL"]},
+            },
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+            "volumeMounts": [
+                {"name": "tmp", "mountPath": "/tmp"},
+                given(JOIN, INDEX),
+                given(SCENARIO, SCENARIO_KEY),
+            ],
+        });
+        if let Some(policy) = pull_policy {
+            container["imagePullPolicy"] = json!(policy);
+        }
+        if let Some(variables) = &self.terminal {
+            container["stdin"] = json!(true);
+            container["tty"] = json!(true);
+            let more = variables
+                .iter()
+                .map(|(name, value)| json!({"name": name, "value": value.replace('$', "$$")}));
+            if let Some(all) = container["env"].as_array_mut() {
+                all.extend(more);
+            }
+        }
+        container
+    }
+
+    /// Returns the Service by which the workers find the manager, before it is ready.
+    pub fn service(&self) -> Value {
+        let name = &self.pods.name;
+        json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": name, "labels": self.labels()},
+            "spec": {
+                "clusterIP": "None",
+                "publishNotReadyAddresses": true,
+                "selector": {"app.kubernetes.io/instance": name},
+                "ports": [{"name": "manager", "port": MANAGER_PORT}],
+            },
+        })
+    }
+
+    /// Returns the Secret.
+    ///
+    /// # Errors
+    /// Returns a sentence if it is too large for a cluster.
+    pub fn secret(&self) -> Result<Value, String> {
+        let joins = self.joins.iter().map(|join| join.as_bytes());
+        let of_joins: usize = joins.clone().map(<[u8]>::len).sum();
+        let size = of_joins + self.scenario.len();
+        if size > SECRET_LIMIT {
+            let kib = |bytes: usize| bytes.div_ceil(1 << 10);
+            return Err(format!(
+                "the run needs a Secret of {} KiB ({} KiB for the scenario with its rows and files, {} KiB for {} \
+                 workers), and Kubernetes accepts 1024 KiB",
+                kib(size),
+                kib(self.scenario.len()),
+                kib(of_joins),
+                self.workers
+            ));
+        }
+        let joins = joins.enumerate().map(|(index, join)| (index.to_string(), base64(join)));
+        let scenario = (SCENARIO_KEY.to_owned(), base64(&self.scenario));
+        let data: BTreeMap<String, String> = joins.chain([scenario]).collect();
+        Ok(json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": self.pods.name, "labels": self.labels()},
+            "type": "Opaque",
+            "immutable": true,
+            "data": data,
+        }))
+    }
+
+    fn labels(&self) -> Map<String, Value> {
+        let mut labels = Map::new();
+        labels.insert("app.kubernetes.io/name".to_owned(), json!("loadgen"));
+        labels.insert("app.kubernetes.io/instance".to_owned(), json!(self.pods.name));
+        labels
+    }
+}
+
+impl Toleration {
+    fn manifest(&self) -> Value {
+        let Self { key, value, effect } = self;
+        let mut manifest = match value {
+            Some(value) => json!({"key": key, "operator": "Equal", "value": value}),
+            None => json!({"key": key, "operator": "Exists"}),
+        };
+        if let Some(effect) = effect {
+            manifest["effect"] = json!(effect);
+        }
+        manifest
+    }
+}
+
+/// Returns the manifests as YAML documents.
+///
+/// # Errors
+/// Returns the reason if a manifest cannot be written as YAML.
+pub fn yaml(manifests: &[Value]) -> Result<String, String> {
+    let mut text = String::new();
+    for manifest in manifests {
+        text += "---\n";
+        text += &serde_saphyr::to_string(manifest).map_err(|error| error.to_string())?;
+    }
+    Ok(text)
+}
+
+/// Returns the name if it can be that of a Job and its pods: a label of DNS (RFC 1123), short enough for the numbers of
+/// pods behind it.
+///
+/// # Errors
+/// Returns what is wrong with it.
+pub fn checked_name(name: &str) -> Result<String, String> {
+    let is_allowed = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    let is_edge = |byte: Option<u8>| byte.is_some_and(|byte| byte != b'-');
+    let bytes = name.as_bytes();
+    // The name of a Service begins with a letter (RFC 1035).
+    let is_name = bytes.first().is_some_and(u8::is_ascii_lowercase)
+        && is_edge(bytes.last().copied())
+        && bytes.iter().copied().all(is_allowed);
+    match is_name {
+        true if bytes.len() <= 50 => Ok(name.to_owned()),
+        true => Err("expected at most 50 characters".to_owned()),
+        false => Err("expected small letters, digits and hyphens, such as load-1".to_owned()),
+    }
+}
+
+/// Returns a word of a command so that the kubelet leaves it as it is, except for the number of the pod.
+fn literal(word: &str) -> String {
+    let pieces: Vec<String> = word.split(INDEX).map(|piece| piece.replace('$', "$$")).collect();
+    pieces.join(INDEX)
+}
+
+fn base64(bytes: &[u8]) -> String {
+    use base64::Engine as _;
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifests() -> Manifests {
+        let map = |words: &[(&str, &str)]| {
+            words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+        };
+        let tolerations = [
+            Toleration { key: "load".to_owned(), value: None, effect: None },
+            Toleration {
+                key: "for".to_owned(),
+                value: Some("tests".to_owned()),
+                effect: Some("NoSchedule".to_owned()),
+            },
+        ];
+        Manifests {
+            pods: Pods {
+                name: "lg".to_owned(),
+                image: "registry/loadgen:0.1.0".to_owned(),
+                pull_policy: Some("Never".to_owned()),
+                pull_secrets: vec!["registry".to_owned()],
+                requests: map(&[("cpu", "1"), ("memory", "512Mi")]),
+                limits: map(&[("memory", "1Gi")]),
+                node_selector: map(&[("pool", "load")]),
+                tolerations: tolerations.to_vec(),
+            },
+            workers: 2,
+            words: ["pod", "--index", INDEX, "--", "--header=x: $(HOME) $5"]
+                .map(str::to_owned)
+                .to_vec(),
+            joins: ["authority", "first", "second"].map(str::to_owned).to_vec(),
+            scenario: b"packed".to_vec(),
+            deadline: Duration::from_secs(1_000),
+            kept: Duration::from_secs(600),
+            terminal: Some(map(&[("TERM", "xterm"), ("LC_ALL", "C.UTF-8")])),
+        }
+    }
+
+    #[test]
+    fn manifests_as_people_read_them() {
+        let of = manifests();
+        let all = [of.secret().unwrap(), of.service(), of.job(false)];
+        insta::assert_snapshot!(yaml(&all).unwrap());
+    }
+
+    #[test]
+    fn what_was_not_asked_for_is_left_out() {
+        let mut of = manifests();
+        of.terminal = None;
+        of.pods = Pods {
+            pull_policy: None,
+            pull_secrets: Vec::new(),
+            node_selector: BTreeMap::new(),
+            tolerations: Vec::new(),
+            ..of.pods
+        };
+        let job = of.job(true);
+        assert_eq!(job["spec"]["suspend"], json!(true));
+        let spec = &job["spec"]["template"]["spec"];
+        let left_out = ["imagePullSecrets", "nodeSelector", "tolerations"].map(|key| &spec[key]);
+        assert_eq!(left_out, [&Value::Null; 3]);
+        let container = &spec["containers"][0];
+        assert_eq!(
+            ["stdin", "tty", "imagePullPolicy"].map(|key| &container[key]),
+            [&Value::Null; 3]
+        );
+    }
+
+    #[test]
+    fn words_reach_the_program_as_they_are() {
+        // As kubernetes/third_party/forked/golang/expansion reads them.
+        assert_eq!(literal("a $(B) $C $$"), "a $$(B) $$C $$$$");
+        assert_eq!(literal("--index=$(JOB_COMPLETION_INDEX)"), "--index=$(JOB_COMPLETION_INDEX)");
+    }
+
+    #[test]
+    fn a_secret_that_is_too_large_is_refused() {
+        let of = Manifests { scenario: vec![0; SECRET_LIMIT], ..manifests() };
+        let why = of.secret().unwrap_err();
+        assert!(why.contains("a Secret of 1025 KiB") && why.contains("accepts 1024 KiB"), "{why}");
+    }
+
+    #[test]
+    fn names_are_those_of_dns() {
+        for name in ["lg", "load-1", "a"] {
+            assert_eq!(checked_name(name), Ok(name.to_owned()));
+        }
+        for name in ["", "1a", "-a", "a-", "A", "a.b", "a_b", &"a".repeat(51)] {
+            assert!(checked_name(name).is_err(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! Pods that the cluster takes away, or does not start.
+
+use std::fs;
+use std::process::Child;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::task::block_in_place;
+
+use crate::common::program::Finished;
+use crate::support::{Run, kubectl, left};
+
+fn end(run: &Run, child: Child) -> Finished {
+    let output = block_in_place(|| child.wait_with_output().unwrap());
+    Finished::of(output, &run.project.path(""))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_is_deleted_is_named_with_its_node() {
+    let run = Run::new("worker-gone").await;
+    let words = [&run.url("/"), "-u", "4", "-d", "60s", "--workers", "2", "--out", "result"];
+    let child = run.command("run", &words).spawn().unwrap();
+    run.until_loaded();
+    kubectl(&["delete", "pod", &run.pod(2), "--wait=false"]);
+    let finished = end(&run, child);
+    assert_eq!(finished.code, Some(5), "{}", finished.stderr);
+    let record = run.record("result");
+    let degraded = record["degraded"].to_string();
+    assert!(degraded.contains("\"worker\":1"), "{degraded}");
+    let gone = record["targets"][0]["workers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|worker| worker["worker"] == 1);
+    assert_eq!(gone.unwrap()["host"], "worker-gone-2 on node-a");
+    assert!(finished.stderr.contains("pod worker-gone-2-"), "{}", finished.stderr);
+    assert!(finished.stderr.contains(" on node-a: "), "{}", finished.stderr);
+    assert_eq!(left("worker-gone"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manager_that_is_deleted_hands_over_what_it_has() {
+    let run = Run::new("manager-gone").await;
+    let words = [&run.url("/"), "-u", "4", "-d", "60s", "--workers", "2", "--out", "result"];
+    let child = run.command("run", &words).spawn().unwrap();
+    run.until_loaded();
+    kubectl(&["delete", "pod", &run.pod(0), "--wait=false"]);
+    let finished = end(&run, child);
+    assert_eq!(finished.code, Some(130), "{}", finished.stderr);
+    assert_eq!(run.record("result")["interrupted"], true);
+    assert!(finished.stderr.contains("pod manager-gone-0-"), "{}", finished.stderr);
+    assert_eq!(left("manager-gone"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_manager_that_is_killed_is_an_error_that_names_it() {
+    let run = Run::new("manager-killed").await;
+    let words = [&run.url("/"), "-u", "4", "-d", "60s", "--workers", "2", "--out", "result"];
+    let child = run.command("run", &words).spawn().unwrap();
+    run.until_loaded();
+    let is_manager =
+        |words: &str| words.contains("pod --index=0") && words.contains("manager-killed-0:7447");
+    let all = fs::read_dir("/proc").unwrap().flatten();
+    let manager = all.filter_map(|of| of.file_name().to_str()?.parse::<i32>().ok()).find(|pid| {
+        let words = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        is_manager(&String::from_utf8_lossy(&words).replace('\0', " "))
+    });
+    kill_process(Pid::from_raw(manager.unwrap()).unwrap(), Signal::KILL).unwrap();
+    let finished = end(&run, child);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let said = finished.stderr.replace('\n', " ");
+    for part in ["manager_pod_gone", "manager-killed-0-", "code 137"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    assert_eq!(left("manager-killed"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_without_room_is_an_error_with_the_clusters_words() {
+    let run = Run::new("no-room").await;
+    kubectl(&["cordon", "node-a"]);
+    let finished = run.run(&[&run.url("/"), "-d", "1s", "--start-timeout", "3s"]);
+    kubectl(&["uncordon", "node-a"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    for said in ["pods_not_started", "0 of 2 pods run", "Unschedulable", "wait longer"] {
+        assert!(finished.stderr.contains(said), "{said}: {}", finished.stderr);
+    }
+    assert_eq!(run.server.requests(), 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_image_that_is_missing_ends_the_wait_at_once() {
+    let run = Run::new("no-image").await;
+    let mut words = vec!["k8s", "run", "--name", "no-image", "--namespace=restricted"];
+    let url = run.url("/");
+    words.extend(["--image=localhost/missing:1", "--image-pull-policy=Never", "-d", "1s", &url]);
+    words.push("--requests=cpu=50m");
+    let finished = block_in_place(|| run.project.run(&words));
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("ErrImageNeverPull"), "{}", finished.stderr);
+    assert_eq!(left("no-image"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pods_that_a_quota_forbids_are_an_error_with_the_clusters_words() {
+    let run = Run::new("quota").await;
+    kubectl(&["create", "quota", "none", "--hard=pods=0"]);
+    let finished = run.run(&[&run.url("/"), "-d", "1s", "--start-timeout", "3s"]);
+    kubectl(&["delete", "quota", "none"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("exceeded quota"), "{}", finished.stderr);
+}

@@ -1,0 +1,13 @@
+//! Runs loadgen in a real Kubernetes cluster of one node. `make test-kubernetes` starts the cluster, whose `kubectl` is
+//! then first in the PATH, and runs these tests one after another.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+#[path = "../common/mod.rs"]
+mod common;
+mod ends;
+mod live;
+mod losses;
+mod rendered;
+mod runs;
+mod support;

@@ -1,0 +1,120 @@
+//! What the tests share: a project with a server that the pods reach, and what is left in the cluster.
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::task::block_in_place;
+
+use crate::common::Counting;
+use crate::common::program::{Finished, Project};
+
+/// Address of this machine that pods reach.
+const BRIDGE: &str = "10.201.7.1";
+
+/// Generous, because a busy machine takes its time to start pods.
+pub const WITHIN: Duration = Duration::from_secs(90);
+
+/// Namespace that admits only pods of the Pod Security Standard `restricted`.
+pub const NAMESPACE: &str = "restricted";
+
+/// Words for all pods. This machine has fewer CPUs than pods.
+pub const PODS: [&str; 7] = [
+    "--image=localhost/loadgen:test",
+    "--image-pull-policy=Never",
+    "--namespace=restricted",
+    "--requests=cpu=50m,memory=64Mi",
+    "--limits=memory=512Mi",
+    "--warmup=0s",
+    "--no-progress",
+];
+
+/// A run in the cluster.
+pub struct Run {
+    pub project: Project,
+    pub server: Counting,
+    name: &'static str,
+}
+
+impl Run {
+    /// Prepares a run with this name.
+    pub async fn new(name: &'static str) -> Self {
+        assert_eq!(left(name), Vec::<String>::new(), "an earlier test");
+        Self { project: Project::bare(), server: Counting::start_at(BRIDGE).await, name }
+    }
+
+    /// Returns `loadgen k8s COMMAND` with these words.
+    pub fn command(&self, command: &str, words: &[&str]) -> Command {
+        let mut all = vec!["k8s", command, "--name", self.name];
+        all.extend(PODS);
+        all.extend(words);
+        let mut command = self.project.command(&all);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Carries out `loadgen k8s run` with these words, and checks that nothing is left in the cluster.
+    pub fn run(&self, words: &[&str]) -> Finished {
+        let output = block_in_place(|| self.command("run", words).output().unwrap());
+        let finished = Finished::of(output, &self.project.path(""));
+        assert_eq!(left(self.name), Vec::<String>::new(), "{}", finished.stderr);
+        finished
+    }
+
+    /// Returns the URL of the server with this path.
+    pub fn url(&self, path: &str) -> String {
+        format!("{}{path}", self.server.url)
+    }
+
+    /// Waits until the server was sent so many requests.
+    pub fn until_loaded(&self) {
+        let begun = Instant::now();
+        while self.server.requests() < 100 {
+            assert!(begun.elapsed() < WITHIN, "no load");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Returns the saved record.
+    pub fn record(&self, folder: &str) -> Value {
+        let path = self.project.path(folder).join("run.json");
+        serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
+    }
+
+    /// Returns the name of the pod with this number.
+    pub fn pod(&self, index: u32) -> String {
+        let selector = format!(
+            "--selector=batch.kubernetes.io/job-name={},batch.kubernetes.io/job-completion-index={index}",
+            self.name
+        );
+        let pods = kubectl(&["get", "pods", &selector, "--output=name"]);
+        pods.lines().next().unwrap().trim_start_matches("pod/").to_owned()
+    }
+}
+
+/// Runs kubectl in the namespace of the tests, and returns what it printed.
+#[track_caller]
+pub fn kubectl(words: &[&str]) -> String {
+    let output = block_in_place(|| {
+        Command::new("kubectl").arg("--namespace").arg(NAMESPACE).args(words).output().unwrap()
+    });
+    assert!(output.status.success(), "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Returns what is in the cluster of the run with this name.
+pub fn left(name: &str) -> Vec<String> {
+    let selector = format!("--selector=app.kubernetes.io/instance={name}");
+    let words = ["get", "jobs,pods,services,secrets", "--output=name", &selector];
+    kubectl(&words).lines().map(str::to_owned).collect()
+}
+
+/// Waits until a condition holds.
+#[track_caller]
+pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < WITHIN, "{what}");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+}
