@@ -1061,6 +1061,8 @@ class WorkerRecord:
     """Seconds that the CPU and timer figures cover."""
     snapshots: int
     """Snapshots of the worker that arrived."""
+    throttled_percent: float | None
+    """Share of the periods in which a limit of CPU stopped the worker, of those in which it wanted a CPU; `null` without a limit, or in earlier versions."""
     users: int
     """Users of the worker."""
     worker: int

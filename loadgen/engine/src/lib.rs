@@ -19,6 +19,7 @@ mod alarm;
 mod chance;
 mod check;
 mod content_encoding;
+pub mod control_group;
 mod countdown;
 mod error;
 mod gate;

@@ -1,4 +1,5 @@
-//! Monitors the strain on this process: its CPU time, the lateness of its timers, and the times in which it was held up.
+//! Monitors the strain on this process: its CPU time, the lateness of its timers, the times in which it was held up, and
+//! how often a limit of CPU stopped it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,6 +8,7 @@ use std::{mem, thread};
 use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
+use super::control_group::{CpuLimit, Periods};
 use loadgen_measure::{HeldUp, StrainSample, Timeline};
 
 /// Interval of the monitored timer: short enough to notice every long delay of this process, and
@@ -21,7 +23,7 @@ const COMPUTED: f64 = 0.1;
 
 /// Monitor of this process's CPU use and timer delays.
 #[derive(Debug)]
-pub struct StrainMonitor(Mutex<State>);
+pub struct StrainMonitor(Mutex<State>, CpuLimit);
 
 #[derive(Debug)]
 struct State {
@@ -31,17 +33,20 @@ struct State {
     /// Greatest lateness of the monitored timer since the time `since`.
     lag: Duration,
     held_up: HeldUp,
+    /// Periods of the limit of CPU until the time `since`.
+    periods: Periods,
 }
 
 impl StrainMonitor {
     pub(super) fn new() -> Self {
-        Self(Mutex::new(State::new()))
+        let limit = CpuLimit::find();
+        Self(Mutex::new(State::new(limit.periods())), limit)
     }
 
     /// Monitors this process during a round, until the returned task is dropped. Requires a Tokio runtime.
     pub(super) fn watch(self: &Arc<Self>, timeline: Timeline) -> JoinSet<()> {
         let (monitor, mut watching) = (self.clone(), JoinSet::new());
-        *monitor.state() = State::new();
+        *monitor.state() = State::new(monitor.1.periods());
         watching.spawn(async move {
             let mut last = Tick::now();
             loop {
@@ -78,15 +83,20 @@ impl StrainMonitor {
     /// Returns the strain on this process (CPU use and timer delays) since the last call, or since the start of the
     /// round.
     pub fn take(&self) -> StrainSample {
-        let (now, cpu) = (Instant::now(), cpu_time());
+        let (now, cpu, periods) = (Instant::now(), cpu_time(), self.1.periods());
+        let since = |of: fn(&Periods) -> u64, before: &Periods| {
+            u32::try_from(of(&periods).saturating_sub(of(before))).unwrap_or(u32::MAX)
+        };
         let mut state = self.state();
         let sample = StrainSample {
             elapsed: now - state.since,
             cpu: cpu.saturating_sub(state.cpu),
             cpus: cpus(),
             lag: mem::take(&mut state.lag),
+            periods: since(|of| of.all, &state.periods),
+            throttled: since(|of| of.throttled, &state.periods),
         };
-        (state.since, state.cpu) = (now, cpu);
+        (state.since, state.cpu, state.periods) = (now, cpu, periods);
         sample
     }
 
@@ -101,9 +111,9 @@ impl StrainMonitor {
 }
 
 impl State {
-    fn new() -> Self {
+    fn new(periods: Periods) -> Self {
         let (since, cpu) = (Instant::now(), cpu_time());
-        Self { since, cpu, lag: Duration::ZERO, held_up: HeldUp::default() }
+        Self { since, cpu, lag: Duration::ZERO, held_up: HeldUp::default(), periods }
     }
 }
 

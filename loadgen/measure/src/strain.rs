@@ -23,6 +23,10 @@ pub struct StrainSample {
     pub cpus: u32,
     /// Greatest lateness of a timer in the worker's process.
     pub lag: Duration,
+    /// Periods of a limit of CPU, of mostly 100 ms, in which the worker's process wanted a CPU; zero without a limit.
+    pub periods: u32,
+    /// Periods of these in which the limit stopped it.
+    pub throttled: u32,
 }
 
 /// Sum of strain samples, independent of the order of the samples.
@@ -35,6 +39,8 @@ pub struct Strain {
     lag_max: Duration,
     seconds: u32,
     late_seconds: u32,
+    periods: u32,
+    throttled: u32,
 }
 
 impl Strain {
@@ -53,6 +59,8 @@ impl Strain {
             lag_max: sample.lag,
             seconds: 1,
             late_seconds: u32::from(sample.lag >= LATE),
+            periods: sample.periods,
+            throttled: sample.throttled,
         });
     }
 
@@ -64,6 +72,8 @@ impl Strain {
         self.lag_max = self.lag_max.max(other.lag_max);
         self.seconds = self.seconds.saturating_add(other.seconds);
         self.late_seconds = self.late_seconds.saturating_add(other.late_seconds);
+        self.periods = self.periods.saturating_add(other.periods);
+        self.throttled = self.throttled.saturating_add(other.throttled);
     }
 
     /// Returns the CPU time used, in % of the available CPU time; `None` if no CPU was available.
@@ -71,6 +81,13 @@ impl Strain {
     pub fn cpu_percent(&self) -> Option<f64> {
         let available = self.available.as_secs_f64();
         (available > 0.0).then(|| self.cpu.as_secs_f64() / available * 100.0)
+    }
+
+    /// Returns the share of the periods in which a limit of CPU stopped the process, in %; `None` without a limit.
+    #[must_use]
+    pub fn throttled_percent(&self) -> Option<f64> {
+        let all = f64::from(self.periods);
+        (all > 0.0).then(|| f64::from(self.throttled.min(self.periods)) / all * 100.0)
     }
 
     /// Returns the mean, over all samples, of the greatest lateness of a timer, in ms; `None`
@@ -112,21 +129,41 @@ mod tests {
     fn means_cover_the_whole_time_and_the_maximum_is_kept() {
         let mut strain = Strain::default();
         assert_eq!((strain.cpu_percent(), strain.lag_mean_ms()), (None, None));
-        strain.add(&StrainSample { elapsed: ms(1_000), cpu: ms(2_000), cpus: 2, lag: ms(2) });
-        strain.add(&StrainSample { elapsed: ms(500), cpu: ms(250), cpus: 2, lag: ms(80) });
-        assert_eq!(strain.cpu_percent(), Some(75.0));
+        assert_eq!(strain.throttled_percent(), None);
+        strain.add(&StrainSample {
+            elapsed: ms(1_000),
+            cpu: ms(2_000),
+            cpus: 2,
+            lag: ms(2),
+            periods: 10,
+            throttled: 3,
+        });
+        strain.add(&StrainSample {
+            elapsed: ms(500),
+            cpu: ms(250),
+            cpus: 2,
+            lag: ms(80),
+            periods: 5,
+            throttled: 0,
+        });
+        assert_eq!((strain.cpu_percent(), strain.throttled_percent()), (Some(75.0), Some(20.0)));
         assert_eq!((strain.lag_mean_ms(), strain.lag_max_ms()), (Some(41.0), Some(80.0)));
         assert_eq!((strain.seconds(), strain.late_seconds()), (2, 1));
     }
 
     fn sample() -> impl Strategy<Value = StrainSample> {
         let time = any::<Duration>;
-        (time(), time(), any::<u32>(), time()).prop_map(|(elapsed, cpu, cpus, lag)| StrainSample {
-            elapsed,
-            cpu,
-            cpus,
-            lag,
-        })
+        let count = any::<u32>;
+        (time(), time(), count(), time(), count(), count()).prop_map(
+            |(elapsed, cpu, cpus, lag, periods, throttled)| StrainSample {
+                elapsed,
+                cpu,
+                cpus,
+                lag,
+                periods,
+                throttled,
+            },
+        )
     }
 
     proptest! {

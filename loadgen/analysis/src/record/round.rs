@@ -229,4 +229,8 @@ pub struct WorkerRecord {
     pub seconds: u32,
     /// Seconds of these in which a timer was at least 50 ms late.
     pub late_seconds: u32,
+    /// Share of the periods in which a limit of CPU stopped the worker, of those in which it wanted a CPU; `None`
+    /// without a limit, or in earlier versions.
+    #[serde(default)]
+    pub throttled_percent: Option<f64>,
 }

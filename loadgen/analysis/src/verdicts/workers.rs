@@ -13,6 +13,9 @@ const BUSY_PERCENT: f64 = 90.0;
 const LATE_SECONDS: u32 = 3;
 const LATE_SHARE: f64 = 0.1;
 
+/// Least share of throttled periods, in %, at which the limit of CPU shows in what a worker measures.
+const THROTTLED_PERCENT: f64 = 1.0;
+
 /// Returns a verdict that names the workers that could not keep up. The latencies that a slow
 /// worker measures include the worker's own delays.
 pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
@@ -21,7 +24,7 @@ pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
         return None;
     }
     let advice = "latencies from slow workers include the workers' own delays, and slow workers may have \
-                  sent fewer requests: give them fewer users, more CPUs or separate hosts";
+                  sent fewer requests: give them fewer users, more CPUs or separate hosts, and pods no limit of CPU";
     Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
 }
 
@@ -40,7 +43,13 @@ fn why_slow(record: &WorkerRecord) -> Option<String> {
             counted((*seconds).into(), "second")
         )
     });
-    let reasons: Vec<String> = busy.into_iter().chain(late).collect();
+    let stopped = record.throttled_percent.filter(|percent| *percent >= THROTTLED_PERCENT);
+    let stopped = stopped.map(|percent| {
+        format!(
+            "was stopped by its limit of CPU in {percent:.0} % of the periods in which it computed"
+        )
+    });
+    let reasons: Vec<String> = stopped.into_iter().chain(busy).chain(late).collect();
     (!reasons.is_empty()).then(|| format!("worker {worker} {}", reasons.join(" and ")))
 }
 
@@ -49,7 +58,11 @@ mod tests {
     use super::*;
 
     fn worker(cpu_percent: f64, late_seconds: u32, seconds: u32) -> Option<String> {
-        why_slow(&WorkerRecord {
+        why_slow(&record(cpu_percent, late_seconds, seconds))
+    }
+
+    fn record(cpu_percent: f64, late_seconds: u32, seconds: u32) -> WorkerRecord {
+        WorkerRecord {
             worker: 2,
             host: None,
             cpus: None,
@@ -62,7 +75,19 @@ mod tests {
             lag_max_ms: Some(87.4),
             seconds,
             late_seconds,
-        })
+            throttled_percent: None,
+        }
+    }
+
+    #[test]
+    fn a_worker_that_its_limit_stops_is_named() {
+        let of = |percent| {
+            why_slow(&WorkerRecord { throttled_percent: Some(percent), ..record(20.0, 0, 10) })
+        };
+        assert_eq!(of(0.9), None);
+        let said =
+            "worker 2 was stopped by its limit of CPU in 31 % of the periods in which it computed";
+        assert_eq!(of(31.2).unwrap(), said);
     }
 
     #[test]

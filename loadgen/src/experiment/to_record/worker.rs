@@ -37,5 +37,6 @@ fn worker_record(of: WorkerResults) -> WorkerRecord {
         lag_max_ms: strain.lag_max_ms(),
         seconds: strain.seconds(),
         late_seconds: strain.late_seconds(),
+        throttled_percent: strain.throttled_percent(),
     }
 }

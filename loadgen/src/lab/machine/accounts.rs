@@ -9,6 +9,7 @@ use std::fs;
 use std::time::Duration;
 
 use super::network::{self, Links};
+use crate::engine::control_group::field;
 use crate::measure::MachineRecord;
 
 /// The machine's counters at one moment: CPU time, throttled time, swapped pages and network
@@ -114,13 +115,6 @@ fn cpu(line: &str) -> Option<(usize, Ticks)> {
         stolen: steal,
     };
     Some((number, ticks))
-}
-
-/// Returns the number that follows `name` at the start of a line of `text`; zero without such a
-/// line.
-fn field(text: &str, name: &str) -> u64 {
-    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
-    text.lines().find_map(value).unwrap_or(0)
 }
 
 #[cfg(test)]

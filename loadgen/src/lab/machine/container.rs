@@ -6,6 +6,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::engine::control_group::{field, group, mount};
+
 /// A running container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Container {
@@ -151,39 +153,6 @@ fn usage_v2(files: &Files) -> Usage {
 
 fn number(text: &str) -> u64 {
     text.trim().parse().unwrap_or(0)
-}
-
-/// Returns the number that follows `name` at the start of a line of `text`; zero without such a
-/// line.
-fn field(text: &str, name: &str) -> u64 {
-    let value = |line: &str| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok();
-    text.lines().find_map(value).unwrap_or(0)
-}
-
-/// Returns the path of a process's control group for a controller, from lines such as
-/// `4:cpu,cpuacct:/path`. An empty `controller` selects the group of version 2.
-fn group<'a>(groups: &'a str, controller: &str) -> Option<&'a str> {
-    groups.lines().find_map(|line| {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (controllers, path) = (fields.next()?, fields.next()?);
-        controllers.split(',').any(|one| one == controller).then_some(path)
-    })
-}
-
-/// Returns the mount point of a controller, from lines such as
-/// `cgroup /sys/fs/cgroup/cpu cgroup rw,cpu 0 0`. An empty `controller` selects control groups of
-/// version 2.
-fn mount(mounts: &str, controller: &str) -> Option<PathBuf> {
-    mounts.lines().find_map(|line| {
-        let mut words = line.split(' ').skip(1);
-        let (place, kind, options) = (words.next()?, words.next()?, words.next()?);
-        let found = match kind {
-            "cgroup" => !controller.is_empty() && options.split(',').any(|one| one == controller),
-            "cgroup2" => controller.is_empty(),
-            _ => false,
-        };
-        found.then(|| PathBuf::from(place))
-    })
 }
 
 /// Shortens the path of a control group to the container's own group, whose name contains `id`.

@@ -163,6 +163,7 @@ fn full() -> RunRecord {
             lag_max_ms: None,
             seconds: 1,
             late_seconds: 0,
+            throttled_percent: None,
         }];
         target.proofs = serde_json::from_value(json!([{
             "round": 1, "backend": "redis", "question": "GET x", "counter": "items", "counted": 1,

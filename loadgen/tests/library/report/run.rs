@@ -306,6 +306,7 @@ fn workers_of_other_hosts_have_rows() {
         lag_max_ms: cpu_percent.map(|_| 2.345),
         seconds: 12,
         late_seconds: 0,
+        throttled_percent: None,
     };
     record.targets[0].workers =
         vec![worker(0, "load-1", 123_456, Some(34.5)), worker(1, "load-2.example.org", 0, None)];

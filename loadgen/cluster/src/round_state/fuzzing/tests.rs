@@ -83,9 +83,15 @@ const TRACED: TracedRequest = TracedRequest {
 };
 
 fn news() -> impl Strategy<Value = News> {
-    let sample = (time(), time(), any::<u32>(), time());
-    let sample =
-        sample.prop_map(|(elapsed, cpu, cpus, lag)| StrainSample { elapsed, cpu, cpus, lag });
+    let sample = (time(), time(), any::<u32>(), time(), any::<u32>(), any::<u32>());
+    let sample = sample.prop_map(|(elapsed, cpu, cpus, lag, periods, throttled)| StrainSample {
+        elapsed,
+        cpu,
+        cpus,
+        lag,
+        periods,
+        throttled,
+    });
     let ran_out = prop::collection::vec(".{0,9}", 0..3);
     let finished = (small(), time(), ran_out).prop_map(|(snapshots, held, ran_out)| {
         News::Finished(Finished { snapshots, held, ran_out, ..Finished::default() }, String::new())
