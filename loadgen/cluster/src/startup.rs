@@ -79,8 +79,10 @@ pub struct RemoteWorkers {
     /// worker treats the manager as lost and stops its load.
     pub lease: Duration,
     /// Time limit for workers to join. When the limit has passed, the run begins with the workers
-    /// that have joined, at least one. `None` waits forever.
+    /// that have joined, at least one, unless all are needed. `None` waits forever.
     pub limit: Option<Duration>,
+    /// Whether the run needs all workers.
+    pub needs_all: bool,
 }
 
 /// Where the certificate authority of a manager is, and where its workers' join documents go.
@@ -179,7 +181,7 @@ impl Cluster {
         workers: &RemoteWorkers,
         mut tell: impl FnMut(Gathering),
     ) -> Result<Self, ClusterError> {
-        let RemoteWorkers { count, listen, address, keys, lease, limit } = workers;
+        let RemoteWorkers { count, listen, address, keys, lease, limit, needs_all } = workers;
         let authority = match keys {
             Keys::Folder(folder) => Authority::of(folder)?,
             Keys::File(file) => Authority::given(file)?,
@@ -195,11 +197,12 @@ impl Cluster {
             }
         };
         let addresses = bus.addresses.clone();
-        let advice = only_here(&addresses, address).unwrap_or_else(|| {
-            format!(
+        let advice = only_here(&addresses, address).unwrap_or_else(|| match keys {
+            Keys::File(_) => format!("check that the workers run, and that they can reach {address}"),
+            Keys::Folder(_) => format!(
                 "check that `loadgen worker` runs on each of their hosts, with a separate join file that this \
                  manager wrote, and that these hosts can reach {address}"
-            )
+            ),
         });
         tell(Gathering::Listening { addresses, files, before });
         let mut cluster = Self::new(bus, events, *count, Vec::new());
@@ -208,7 +211,7 @@ impl Cluster {
             Ok(())
         });
         match gathered.await {
-            Err(ClusterError::NotJoined { joined: joined @ 1.., .. }) => {
+            Err(ClusterError::NotJoined { joined: joined @ 1.., .. }) if !needs_all => {
                 tell(Gathering::Over(joined))
             }
             gathered => gathered?,

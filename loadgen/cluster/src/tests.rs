@@ -224,6 +224,7 @@ async fn results_of_another_scenario_are_refused() {
         keys: Keys::Folder(folder.path().to_owned()),
         lease: Duration::from_secs(3),
         limit: Some(LIMIT),
+        needs_all: false,
     };
     let document = folder.path().join("0");
     let (listening, ready) = tokio::sync::oneshot::channel();

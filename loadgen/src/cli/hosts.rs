@@ -40,6 +40,9 @@ pub struct ManagerArgs {
     /// [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
+    /// Fail if some workers are missing after --wait, set by the manifests of a cluster.
+    #[arg(long, hide = true)]
+    pub needs_all: bool,
     /// Options of `run`.
     #[command(flatten)]
     pub run: RunArgs,

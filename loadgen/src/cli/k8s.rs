@@ -26,6 +26,9 @@ pub struct K8sRunArgs {
     /// Time in which all pods must run.
     #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "5m", allow_hyphen_values = true)]
     pub start_timeout: Duration,
+    /// Context of kubectl's configuration [default: the current one].
+    #[arg(long, value_name = "CONTEXT")]
+    pub context: Option<String>,
     /// Options shared with `k8s render`.
     #[command(flatten)]
     pub common: K8sArgs,
@@ -35,14 +38,11 @@ pub struct K8sRunArgs {
 #[derive(Debug, Args)]
 pub struct K8sArgs {
     /// Container image with this version of loadgen.
-    #[arg(long, env = "LOADGEN_IMAGE", value_name = "IMAGE")]
+    #[arg(long, env = "LOADGEN_IMAGE", value_name = "IMAGE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub image: String,
     /// Name of the Job and of all that belongs to it [default: loadgen- and five random letters].
     #[arg(long, value_name = "NAME", value_parser = crate::kubernetes::checked_name)]
     pub name: Option<String>,
-    /// Context of kubectl's configuration [default: the current one].
-    #[arg(long, value_name = "CONTEXT")]
-    pub context: Option<String>,
     /// Namespace for the run [default: that of the context].
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,

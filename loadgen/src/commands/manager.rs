@@ -51,6 +51,7 @@ pub(super) fn run_loaded(
         },
         lease: args.lease,
         limit: args.wait,
+        needs_all: args.needs_all,
     };
     let run = resolve(&args.run, loaded, Some(Remote::Awaited(remote)))?;
     measure(&args.run, &run, text)

@@ -19,7 +19,7 @@ const ATTACHED: Duration = Duration::from_secs(10);
 /// Is the manager in the pod of number 0, and a worker in the others.
 pub(super) fn run(args: PodArgs) -> Result<Exit, Failure> {
     if args.index > 0 {
-        return worker::run(&WorkerArgs {
+        let served = worker::run(&WorkerArgs {
             join: args.join.display().to_string(),
             once: true,
             wait: Some(args.wait),
@@ -29,7 +29,13 @@ pub(super) fn run(args: PodArgs) -> Result<Exit, Failure> {
             node: args.node,
             cpus: Vec::new(),
         });
+        return served.inspect_err(|failure| {
+            say_failure(failure);
+            // No code of a manager's, because the cluster would end the manager for it.
+            std::process::exit(i32::from(kubernetes::WORKER_FAILED));
+        });
     }
+    kubernetes::stop_when_asked();
     let Some(limit) = args.hand_over else { return manage(args) };
     process::await_terminal(ATTACHED);
     // Who takes the result prints it.

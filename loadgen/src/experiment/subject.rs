@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::contender::AGAIN;
+use crate::cluster::means_itself;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest, Runtime, TargetSpec, at_ref};
-use crate::scenario::Scenario;
+use crate::scenario::{Scenario, ServerUrl};
 
 /// Servers under load: targets that loadgen starts, or servers that run already.
 #[derive(Debug, Clone)]
@@ -34,6 +35,16 @@ pub struct Server {
 }
 
 impl Subject {
+    /// Returns the URL of a server that each host, or each pod, would take for one of its own.
+    pub fn own_to_each_host(&self) -> Option<&str> {
+        let Self::Running(servers) = self else { return None };
+        servers.iter().map(|server| server.url.as_str()).find(|url| {
+            let server = ServerUrl::parse(url).ok();
+            let host = server.as_ref().and_then(|server| server.url.host_str());
+            host.is_some_and(|host| means_itself(host.trim_matches(['[', ']'])))
+        })
+    }
+
     /// Selects the targets of the project that `named` lists, each by its name or, such as `shop@main`,
     /// as it is at a ref of Git. An empty list selects the scenario's targets or, if the scenario names
     /// no targets, the default targets of a user's own project or a checkout, without those that this

@@ -1,5 +1,5 @@
-//! How the result leaves the manager's pod. The pod of a program that has ended can be asked for nothing any more, and a
-//! log is cut when it is long. So the manager waits at its end, and `kubectl exec` starts a second loadgen in its pod,
+//! How the result leaves the manager's pod. The pod of a program that has ended can be asked for nothing any more, and
+//! a log is cut when it is long. So the manager waits at its end, and `kubectl exec` starts a second loadgen in its pod,
 //! which hands the folder of the run over on its standard output.
 //!
 //! That output is lines `waiting` while the run goes on, so that nothing between takes the connection for idle, then
@@ -7,7 +7,7 @@
 //! interrupts the run, and `taken`, which ends the manager's wait.
 
 use std::fs;
-use std::io::{self, BufRead as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
 use std::process::Stdio;
 use std::thread;
@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Signal, getpid, kill_process};
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::Command;
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
@@ -30,6 +30,9 @@ const OVER: &str = "/tmp/over";
 
 /// File that is there when the result was taken.
 const TAKEN: &str = "/tmp/taken";
+
+/// File that is there when the run is to stop.
+const STOPPED: &str = "/tmp/stop";
 
 /// Time between two looks at these files.
 const LOOK: Duration = Duration::from_millis(100);
@@ -43,12 +46,36 @@ const SILENCE: Duration = Duration::from_secs(30);
 /// Most bytes of a compressed result.
 const LARGEST: u64 = 1 << 30;
 
+/// Most bytes before a result: those of ten days.
+const LONGEST: u64 = 2 << 20;
+
 /// Said of a connection without a sign of life.
 const SILENT: &str = "the connection is silent";
 
 /// Words of the protocol.
 const STOP: &str = "stop";
 const TAKE: &str = "taken";
+
+/// In the manager's pod: interrupts this process as soon as somebody asks for it. A process that is the first of its
+/// container gets no signal for which it has no handler, so that this waits for one.
+pub fn stop_when_asked() {
+    thread::spawn(|| {
+        while !Path::new(STOPPED).exists() || !handles_interrupts() {
+            thread::sleep(LOOK);
+        }
+        if !Path::new(OVER).exists() {
+            let _ = kill_process(getpid(), Signal::INT);
+        }
+    });
+}
+
+/// Returns whether this process has a handler for SIGINT, from the mask of proc(5).
+fn handles_interrupts() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (Signal::INT.as_raw() - 1)) != 0)
+}
 
 /// In the manager's pod: tells that the run is over, and waits until its result was taken, until the pod is to end, or
 /// until the limit.
@@ -57,7 +84,6 @@ const TAKE: &str = "taken";
 /// If the files cannot be written, or signals not be received.
 pub async fn await_hand_over(code: u8, limit: Duration) -> io::Result<()> {
     let mut terminated = signal(SignalKind::terminate())?;
-    let mut interrupted = signal(SignalKind::interrupt())?;
     let temporary = format!("{OVER}.new");
     fs::write(&temporary, code.to_string())?;
     fs::rename(temporary, OVER)?;
@@ -69,7 +95,6 @@ pub async fn await_hand_over(code: u8, limit: Duration) -> io::Result<()> {
     tokio::select! {
         () = taken => {}
         _ = terminated.recv() => {}
-        _ = interrupted.recv() => {}
         () = tokio::time::sleep(limit) => {}
     }
     Ok(())
@@ -83,13 +108,13 @@ pub fn hand_over() -> io::Result<()> {
     let asked = thread::spawn(|| {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             match line.as_str() {
-                // The manager is the first process of its container.
-                STOP => kill_process(Pid::INIT, Signal::INT)?,
+                STOP => fs::write(STOPPED, "")?,
                 TAKE => return fs::write(TAKEN, ""),
                 _ => {}
             }
         }
-        Ok(())
+        // Whoever asked is gone.
+        std::process::exit(0)
     });
     let mut out = io::stdout().lock();
     let mut told = None::<Instant>;
@@ -133,7 +158,7 @@ fn pack(folder: &Path, out: impl io::Write) -> io::Result<()> {
 
 /// Writes the files of such an archive into a folder.
 fn unpack(packed: &[u8], folder: &Path) -> io::Result<()> {
-    let mut decoder = GzDecoder::new(packed);
+    let mut decoder = GzDecoder::new(packed).take(LARGEST);
     let mut archive = tar::Archive::new(&mut decoder);
     for entry in archive.entries()? {
         let mut entry = entry?;
@@ -156,16 +181,21 @@ fn over(line: &str) -> Option<(u8, u64)> {
 pub(super) enum Fetched {
     /// The result is in the folder, and the run ended with this code. Nobody has told the pod yet: [`Fetch::done`].
     All(Fetch, u8),
-    /// The connection broke, for this reason.
-    Broken(String),
-    /// The result cannot be saved, for this reason.
+    /// The connection broke.
+    Broken {
+        /// Why it broke.
+        why: String,
+        /// Whether the manager gave a sign of life on it.
+        was_alive: bool,
+    },
+    /// The result cannot be saved in its folder, for this reason, which names where it is instead.
     Unsaved(String),
 }
 
 /// A connection over which the result has come.
 pub(super) struct Fetch {
-    child: tokio::process::Child,
-    stdin: tokio::process::ChildStdin,
+    child: Child,
+    stdin: ChildStdin,
 }
 
 impl Fetch {
@@ -190,65 +220,110 @@ pub(super) async fn fetch(
     let mut command = Command::from(kubectl.command(&words));
     command.process_group(0).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let broken = |error: io::Error| Fetched::Broken(error.to_string());
+    let dead = |why: String| Fetched::Broken { why, was_alive: false };
     let mut child = match command.spawn() {
         Ok(child) => child,
-        Err(error) => return broken(error),
+        Err(error) => return dead(error.to_string()),
     };
-    let (Some(mut stdin), Some(stdout), Some(mut stderr)) =
+    let (Some(mut stdin), Some(stdout), Some(stderr)) =
         (child.stdin.take(), child.stdout.take(), child.stderr.take())
     else {
-        return Fetched::Broken("kubectl has no output".to_owned());
+        return dead("kubectl has no output".to_owned());
     };
-    let mut lines = BufReader::new(stdout).lines();
+    let heard = tokio::spawn(last_words(stderr));
+    let mut was_alive = false;
+    let packed = receive(&mut stdin, BufReader::new(stdout), stop, &mut was_alive).await;
+    let (code, packed) = match packed {
+        Ok(Some(packed)) => packed,
+        Err(why) => return Fetched::Broken { why, was_alive },
+        // It has ended, and says why.
+        Ok(None) => {
+            let ended = tokio::time::timeout(SILENCE, child.wait()).await;
+            let why = match ended {
+                Ok(Ok(status)) => said(&heard.await.unwrap_or_default(), status),
+                _ => SILENT.to_owned(),
+            };
+            return Fetched::Broken { why, was_alive };
+        }
+    };
+    match tokio::task::block_in_place(|| save(&packed, folder)) {
+        Ok(()) => Fetched::All(Fetch { child, stdin }, code),
+        Err(why) => Fetched::Unsaved(why),
+    }
+}
+
+/// Receives the exit code of the run and its packed result; `None` if the other end has ended.
+async fn receive(
+    stdin: &mut ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    stop: &CancellationToken,
+    was_alive: &mut bool,
+) -> Result<Option<(u8, Vec<u8>)>, String> {
+    // Nobody sends so much before a result.
+    let mut lines = stdout.take(LONGEST).lines();
     let mut is_told = false;
     let (code, length) = loop {
         tokio::select! {
             () = stop.cancelled(), if !is_told => {
                 is_told = true;
-                if let Err(error) = stdin.write_all(format!("{STOP}\n").as_bytes()).await {
-                    return broken(error);
+                let line = format!("{STOP}\n");
+                stdin.write_all(line.as_bytes()).await.map_err(|error| error.to_string())?;
+            }
+            line = tokio::time::timeout(SILENCE, lines.next_line()) => {
+                let line = line.map_err(|_| SILENT.to_owned())?;
+                let Some(line) = line.map_err(|error| error.to_string())? else { return Ok(None) };
+                *was_alive = true;
+                if let Some(over) = over(&line) {
+                    break over;
                 }
             }
-            line = tokio::time::timeout(SILENCE, lines.next_line()) => match line {
-                Err(_) => return Fetched::Broken(SILENT.to_owned()),
-                Ok(Err(error)) => return broken(error),
-                Ok(Ok(None)) => {
-                    let mut text = Vec::new();
-                    let _ = stderr.read_to_end(&mut text).await;
-                    return match child.wait().await {
-                        Ok(status) => Fetched::Broken(said(&text, status)),
-                        Err(error) => broken(error),
-                    };
-                }
-                Ok(Ok(Some(line))) => if let Some(over) = over(&line) {
-                    break over;
-                },
-            },
         }
     };
     if length > LARGEST {
-        return Fetched::Unsaved(format!("it has {length} bytes"));
+        return Err(format!("the result has {length} bytes"));
     }
     let mut packed = Vec::new();
     // The other end keeps the connection open until it is told.
-    let mut rest = lines.into_inner().take(length);
+    let mut rest = lines.into_inner().into_inner().take(length);
     loop {
         match tokio::time::timeout(SILENCE, rest.read_buf(&mut packed)).await {
             Ok(Ok(0)) => break,
             Ok(Ok(_)) => {}
-            Ok(Err(error)) => return broken(error),
-            Err(_) => return Fetched::Broken(SILENT.to_owned()),
+            Ok(Err(error)) => return Err(error.to_string()),
+            Err(_) => return Err(SILENT.to_owned()),
         }
     }
-    if packed.len() as u64 != length {
-        return Fetched::Broken("the connection ended too early".to_owned());
+    match packed.len() as u64 == length {
+        true => Ok(Some((code, packed))),
+        false => Err("the connection ended too early".to_owned()),
     }
-    let unpacked = tokio::task::block_in_place(|| unpack(&packed, folder));
-    match unpacked {
-        Ok(()) => Fetched::All(Fetch { child, stdin }, code),
-        Err(error) => Fetched::Unsaved(format!("{}: {error}", folder.display())),
+}
+
+/// Reads an output of errors to its end, and returns the last part.
+async fn last_words(mut stderr: ChildStderr) -> Vec<u8> {
+    let mut last = Vec::new();
+    let mut buffer = [0; 4_096];
+    while let Ok(bytes @ 1..) = stderr.read(&mut buffer).await {
+        last.extend_from_slice(&buffer[..bytes]);
+        let more = last.len().saturating_sub(buffer.len());
+        last.drain(..more);
     }
+    last
+}
+
+/// Saves a result in the folder, or else in a new folder for temporary files.
+///
+/// # Errors
+/// Returns why it is not in the folder, and where it is.
+fn save(packed: &[u8], folder: &Path) -> Result<(), String> {
+    let Err(error) = unpack(packed, folder) else { return Ok(()) };
+    let why = format!("{}: {error}", folder.display());
+    let elsewhere = tempfile::Builder::new().prefix("loadgen-").tempdir();
+    let saved = elsewhere.and_then(|other| unpack(packed, other.path()).map(|()| other.keep()));
+    Err(match saved {
+        Ok(path) => format!("{why}; it is in {}", path.display()),
+        Err(other) => format!("{why}; nor elsewhere: {other}"),
+    })
 }
 
 #[cfg(test)]
@@ -268,6 +343,18 @@ mod tests {
         assert_eq!(fs::read(to.path().join("report.html")).unwrap(), vec![7; 100_000]);
         assert_eq!(fs::read_dir(to.path()).unwrap().count(), 2);
         assert!(unpack(&packed[..packed.len() - 4], to.path()).is_err(), "a part is noticed");
+    }
+
+    #[test]
+    fn a_result_that_does_not_fit_is_saved_elsewhere() {
+        let from = tempfile::tempdir().unwrap();
+        fs::write(from.path().join("run.json"), "{}").unwrap();
+        let mut packed = Vec::new();
+        pack(from.path(), &mut packed).unwrap();
+        let why = save(&packed, Path::new("/nowhere")).unwrap_err();
+        let (_, elsewhere) = why.split_once("; it is in ").unwrap();
+        assert_eq!(fs::read_to_string(Path::new(elsewhere).join("run.json")).unwrap(), "{}");
+        fs::remove_dir_all(elsewhere).unwrap();
     }
 
     #[test]

@@ -38,6 +38,34 @@ pub enum KubernetesError {
         /// What `kubectl` said.
         why: String,
     },
+    /// The user may not do what a run needs.
+    #[error("you may not {0} in this namespace")]
+    #[diagnostic(
+        code(no_rights),
+        help("ask for a Role as in docs/how-to/use-kubernetes.md, or use another --namespace")
+    )]
+    NoRights(String),
+    /// There is a Job of this name.
+    #[error("there is a job {0} already")]
+    #[diagnostic(
+        code(name_taken),
+        help("choose another --name, or remove that one: `kubectl delete job {0}`")
+    )]
+    NameTaken(String),
+    /// The connection to the cluster is lost, where the run goes on.
+    #[error("the connection to the cluster is lost, and the run goes on there: {why}")]
+    #[diagnostic(
+        code(connection_lost),
+        help(
+            "it ends by itself, and an hour later the cluster removes it; `kubectl delete job {name}` does so at once"
+        )
+    )]
+    Lost {
+        /// Name of the Job.
+        name: String,
+        /// What `kubectl` said.
+        why: String,
+    },
     /// The cluster is too old.
     #[error("the cluster runs Kubernetes {0}, but loadgen needs 1.33 or later")]
     #[diagnostic(
@@ -72,9 +100,12 @@ pub enum KubernetesError {
         )
     )]
     ManagerGone(String),
-    /// The result could not be saved here.
-    #[error("cannot save the result of the run: {0}")]
-    #[diagnostic(code(unwritable_folder), help("choose another folder with --out DIR"))]
+    /// The result could not be saved in its folder.
+    #[error("cannot save the result of the run in {0}")]
+    #[diagnostic(
+        code(unwritable_folder),
+        help("free disk space, or choose another folder with --out DIR")
+    )]
     Unsaved(String),
 }
 
@@ -103,7 +134,7 @@ impl Kubectl {
     /// # Errors
     /// If it cannot be started, fails, or does not end within a minute.
     pub async fn run(&self, words: &[&str], input: &str) -> Result<String, KubernetesError> {
-        let what = || words.iter().take(2).copied().collect::<Vec<_>>().join(" ");
+        let what = || what(words);
         let refused = |why: String| KubernetesError::Refused { what: what(), why };
         let run = async {
             let mut command = Command::from(self.command(words));
@@ -138,16 +169,29 @@ impl Kubectl {
     pub async fn json(&self, words: &[&str], input: &str) -> Result<Value, KubernetesError> {
         let text = self.run(&[words, &["--output=json"]].concat(), input).await?;
         serde_json::from_str(&text).map_err(|error| KubernetesError::Refused {
-            what: words.iter().take(2).copied().collect::<Vec<_>>().join(" "),
+            what: what(words),
             why: format!("its answer is not JSON: {error}"),
         })
     }
 
-    /// Returns an error if the cluster does not know what a Job needs.
+    /// Checks that the cluster knows what a Job needs, and that the user may do what a run needs.
     ///
     /// # Errors
-    /// If the cluster cannot be reached, or is too old.
-    pub async fn check_version(&self) -> Result<(), KubernetesError> {
+    /// If the cluster cannot be reached, is too old, or does not allow it.
+    pub async fn check(&self, has_terminal: bool) -> Result<(), KubernetesError> {
+        self.check_version().await?;
+        let attach = has_terminal.then_some(("create", "pods/attach"));
+        let needed = [("create", "jobs.batch"), ("patch", "jobs.batch"), ("create", "pods/exec")];
+        for (verb, resource) in needed.into_iter().chain(attach) {
+            // The cluster has answered a moment before.
+            if self.run(&["auth", "can-i", "--quiet", verb, resource], "").await.is_err() {
+                return Err(KubernetesError::NoRights(format!("{verb} {resource}")));
+            }
+        }
+        Ok(())
+    }
+
+    async fn check_version(&self) -> Result<(), KubernetesError> {
         let version = self.json(&["version"], "").await?;
         let of = &version["serverVersion"];
         let number = |key: &str| {
@@ -163,6 +207,12 @@ impl Kubectl {
             _ => Ok(()),
         }
     }
+}
+
+/// Returns the first words of a command, without its options.
+fn what(words: &[&str]) -> String {
+    let words = words.iter().copied().filter(|word| !word.starts_with('-'));
+    words.take(2).collect::<Vec<_>>().join(" ")
 }
 
 /// Returns what `kubectl` said, or else how it ended.

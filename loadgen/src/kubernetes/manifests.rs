@@ -28,10 +28,17 @@ pub const RESULT: &str = "/tmp/result";
 /// Key of what is loaded in the Secret. The others are the numbers of the pods.
 const SCENARIO_KEY: &str = "scenario";
 
+/// Exit codes of a manager that fails.
+const FAILED: [u8; 6] = [1, 2, 3, 4, 5, 130];
+
+/// Exit code of a worker that fails, which is none of these: the manager then tells of its loss.
+pub const WORKER_FAILED: u8 = 70;
+
 /// Most bytes in a Secret.
 const SECRET_LIMIT: usize = 1 << 20;
 
-/// User and group of the pods: nobody, as in the images. No name will do, because the kubelet cannot tell that it is not root.
+/// User and group of the pods: nobody, as in the images. No name will do, because the kubelet cannot tell that it is not
+/// root.
 const NOBODY: u32 = 65_534;
 
 /// A taint of nodes that the pods tolerate.
@@ -66,9 +73,16 @@ pub struct Pods {
     pub tolerations: Vec<Toleration>,
 }
 
+/// Label of all that belongs to a run.
+const RUN: &str = "loadgen/run";
+
 /// A run in a cluster.
 #[derive(Debug, Clone)]
 pub struct Manifests {
+    /// Random text, by which all that belongs to the run is found.
+    pub id: String,
+    /// Namespace; `None` for that of `kubectl`'s context.
+    pub namespace: Option<String>,
     /// The pods.
     pub pods: Pods,
     /// Number of workers.
@@ -81,8 +95,10 @@ pub struct Manifests {
     pub scenario: Vec<u8>,
     /// Time after which the cluster ends the run, if it goes on.
     pub deadline: Duration,
-    /// Time after its end for which the cluster keeps the Job.
-    pub kept: Duration,
+    /// Time after its end for which the cluster keeps the Job; `None` for ever.
+    pub kept: Option<Duration>,
+    /// Secret variables of the manager, for its telemetry.
+    pub variables: BTreeMap<String, String>,
     /// Variables that describe the terminal that is attached to the manager; `None` without one.
     pub terminal: Option<BTreeMap<String, String>>,
 }
@@ -93,19 +109,31 @@ impl Manifests {
         format!("{name}-0.{name}")
     }
 
+    /// Returns the words that select what belongs to the run.
+    pub fn selector(&self) -> String {
+        format!("{RUN}={}", self.id)
+    }
+
+    fn metadata(&self) -> Value {
+        let mut metadata = json!({"name": self.pods.name, "labels": self.labels()});
+        if let Some(namespace) = &self.namespace {
+            metadata["namespace"] = json!(namespace);
+        }
+        metadata
+    }
+
     /// Returns the Job. It is suspended until all it needs is there, if `is_suspended`.
     pub fn job(&self, is_suspended: bool) -> Value {
-        let Pods { name, .. } = &self.pods;
         let count = self.workers + 1;
-        // 3, 4 and 5 are the manager's alone: the Job then ends, and tells the code.
+        // All of these are the manager's alone: the Job then ends, and tells the code.
         let policy = json!({"rules": [
             {"action": "FailIndex", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-            {"action": "FailJob", "onExitCodes": {"containerName": "loadgen", "operator": "In", "values": [3, 4, 5]}},
+            {"action": "FailJob", "onExitCodes": {"containerName": "loadgen", "operator": "In", "values": FAILED}},
         ]});
-        json!({
+        let mut job = json!({
             "apiVersion": "batch/v1",
             "kind": "Job",
-            "metadata": {"name": name, "labels": self.labels()},
+            "metadata": self.metadata(),
             "spec": {
                 "suspend": is_suspended,
                 "completionMode": "Indexed",
@@ -116,10 +144,13 @@ impl Manifests {
                 "podReplacementPolicy": "Failed",
                 "successPolicy": {"rules": [{"succeededIndexes": "0"}]},
                 "activeDeadlineSeconds": self.deadline.as_secs(),
-                "ttlSecondsAfterFinished": self.kept.as_secs(),
                 "template": self.template(),
             },
-        })
+        });
+        if let Some(kept) = self.kept {
+            job["spec"]["ttlSecondsAfterFinished"] = json!(kept.as_secs());
+        }
+        job
     }
 
     fn template(&self) -> Value {
@@ -139,7 +170,7 @@ impl Manifests {
             },
             "topologySpreadConstraints": [{
                 "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": {"app.kubernetes.io/instance": name}},
+                "labelSelector": {"matchLabels": {RUN: self.id}},
             }],
             "containers": [self.container()],
             "volumes": [
@@ -174,6 +205,8 @@ impl Manifests {
         let mut container = json!({
             "name": "loadgen",
             "image": image,
+            // Also for the second loadgen that `kubectl exec` starts, which knows no entry point.
+            "command": ["loadgen"],
             "args": words,
             "workingDir": "/tmp",
             "env": [
@@ -195,30 +228,33 @@ impl Manifests {
         if let Some(policy) = pull_policy {
             container["imagePullPolicy"] = json!(policy);
         }
+        let mut more: Vec<Value> = Vec::new();
         if let Some(variables) = &self.terminal {
             container["stdin"] = json!(true);
             container["tty"] = json!(true);
-            let more = variables
-                .iter()
-                .map(|(name, value)| json!({"name": name, "value": value.replace('$', "$$")}));
-            if let Some(all) = container["env"].as_array_mut() {
-                all.extend(more);
-            }
+            let shown = |(name, value): (&String, &String)| json!({"name": name, "value": value.replace('$', "$$")});
+            more.extend(variables.iter().map(shown));
+        }
+        more.extend(self.variables.keys().map(|name| {
+            let of_secret = json!({"name": self.pods.name, "key": name});
+            json!({"name": name, "valueFrom": {"secretKeyRef": of_secret}})
+        }));
+        if let Some(all) = container["env"].as_array_mut() {
+            all.extend(more);
         }
         container
     }
 
     /// Returns the Service by which the workers find the manager, before it is ready.
     pub fn service(&self) -> Value {
-        let name = &self.pods.name;
         json!({
             "apiVersion": "v1",
             "kind": "Service",
-            "metadata": {"name": name, "labels": self.labels()},
+            "metadata": self.metadata(),
             "spec": {
                 "clusterIP": "None",
                 "publishNotReadyAddresses": true,
-                "selector": {"app.kubernetes.io/instance": name},
+                "selector": {RUN: self.id},
                 "ports": [{"name": "manager", "port": MANAGER_PORT}],
             },
         })
@@ -245,11 +281,13 @@ impl Manifests {
         }
         let joins = joins.enumerate().map(|(index, join)| (index.to_string(), base64(join)));
         let scenario = (SCENARIO_KEY.to_owned(), base64(&self.scenario));
-        let data: BTreeMap<String, String> = joins.chain([scenario]).collect();
+        let variables = self.variables.iter();
+        let variables = variables.map(|(name, value)| (name.clone(), base64(value.as_bytes())));
+        let data: BTreeMap<String, String> = joins.chain(variables).chain([scenario]).collect();
         Ok(json!({
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": self.pods.name, "labels": self.labels()},
+            "metadata": self.metadata(),
             "type": "Opaque",
             "immutable": true,
             "data": data,
@@ -260,6 +298,7 @@ impl Manifests {
         let mut labels = Map::new();
         labels.insert("app.kubernetes.io/name".to_owned(), json!("loadgen"));
         labels.insert("app.kubernetes.io/instance".to_owned(), json!(self.pods.name));
+        labels.insert(RUN.to_owned(), json!(self.id));
         labels
     }
 }
@@ -339,6 +378,8 @@ mod tests {
             },
         ];
         Manifests {
+            id: "1a2b".to_owned(),
+            namespace: Some("load".to_owned()),
             pods: Pods {
                 name: "lg".to_owned(),
                 image: "registry/loadgen:0.1.0".to_owned(),
@@ -356,7 +397,8 @@ mod tests {
             joins: ["authority", "first", "second"].map(str::to_owned).to_vec(),
             scenario: b"packed".to_vec(),
             deadline: Duration::from_secs(1_000),
-            kept: Duration::from_secs(600),
+            kept: Some(Duration::from_secs(600)),
+            variables: map(&[("OTEL_EXPORTER_OTLP_HEADERS", "api-key=x")]),
             terminal: Some(map(&[("TERM", "xterm"), ("LC_ALL", "C.UTF-8")])),
         }
     }
@@ -371,7 +413,7 @@ mod tests {
     #[test]
     fn what_was_not_asked_for_is_left_out() {
         let mut of = manifests();
-        of.terminal = None;
+        (of.terminal, of.kept, of.namespace) = (None, None, None);
         of.pods = Pods {
             pull_policy: None,
             pull_secrets: Vec::new(),
@@ -381,6 +423,8 @@ mod tests {
         };
         let job = of.job(true);
         assert_eq!(job["spec"]["suspend"], json!(true));
+        let left_out = [&job["spec"]["ttlSecondsAfterFinished"], &job["metadata"]["namespace"]];
+        assert_eq!(left_out, [&Value::Null; 2]);
         let spec = &job["spec"]["template"]["spec"];
         let left_out = ["imagePullSecrets", "nodeSelector", "tolerations"].map(|key| &spec[key]);
         assert_eq!(left_out, [&Value::Null; 3]);

@@ -133,7 +133,8 @@ fn reason(of: &Value) -> Option<String> {
     Some(quoted(&message.map_or_else(|| reason.to_owned(), |said| format!("{reason}: {said}"))))
 }
 
-fn quoted(text: &str) -> String {
+/// Returns what a cluster says, in one line that is not too long.
+pub(super) fn quoted(text: &str) -> String {
     in_one_line(&shorten(text, LONGEST)).into_owned()
 }
 

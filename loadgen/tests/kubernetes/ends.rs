@@ -4,7 +4,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::block_in_place;
 
 use crate::common::program::Finished;
-use crate::support::{Run, kubectl, left, until};
+use crate::support::{Changed, Run, kubectl, left, until};
 
 fn signal(child: &std::process::Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
@@ -28,12 +28,12 @@ async fn ctrl_c_stops_the_run_and_fetches_what_there_is() {
 #[tokio::test(flavor = "multi_thread")]
 async fn ctrl_c_before_the_pods_run_removes_all() {
     let run = Run::new("early").await;
-    kubectl(&["cordon", "node-a"]);
+    let cordoned = Changed::cordoned();
     let child = run.command("run", &[&run.url("/"), "-d", "60s"]).spawn().unwrap();
     until("no pods", || left("early").iter().any(|it| it.starts_with("pod/")));
     signal(&child, Signal::INT);
     let output = block_in_place(|| child.wait_with_output().unwrap());
-    kubectl(&["uncordon", "node-a"]);
+    drop(cordoned);
     let finished = Finished::of(output, &run.project.path(""));
     assert_eq!(finished.code, Some(130), "{}", finished.stderr);
     assert!(finished.stderr.contains("interrupted before the run began"), "{}", finished.stderr);

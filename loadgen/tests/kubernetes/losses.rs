@@ -1,13 +1,14 @@
 //! Pods that the cluster takes away, or does not start.
 
 use std::fs;
-use std::process::Child;
+use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::block_in_place;
 
 use crate::common::program::Finished;
-use crate::support::{Run, kubectl, left};
+use crate::link::Link;
+use crate::support::{Changed, Run, kubectl, left, until};
 
 fn end(run: &Run, child: Child) -> Finished {
     let output = block_in_place(|| child.wait_with_output().unwrap());
@@ -35,6 +36,70 @@ async fn a_worker_that_is_deleted_is_named_with_its_node() {
     assert!(finished.stderr.contains("pod worker-gone-2-"), "{}", finished.stderr);
     assert!(finished.stderr.contains(" on node-a: "), "{}", finished.stderr);
     assert_eq!(left("worker-gone"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_that_goes_on_without_a_worker_names_its_pod() {
+    let run = Run::new("goes-on").await;
+    let url = run.url("/");
+    let words = [&url, "-u", "4", "-d", "12s", "--workers", "2", "--on-worker-loss=continue"];
+    let child = run.command("run", &words).spawn().unwrap();
+    run.until_loaded();
+    // Time for the client to have seen all pods.
+    std::thread::sleep(std::time::Duration::from_secs(5));
+    kubectl(&["delete", "pod", &run.pod(2), "--wait=false"]);
+    let finished = end(&run, child);
+    assert_eq!(finished.code, Some(5), "{}", finished.stderr);
+    assert!(finished.stderr.contains("pod goes-on-2-"), "{}", finished.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_that_breaks_is_made_again() {
+    let run = Run::new("cut").await;
+    let link = Link::start(&run.project).await;
+    let words = [&run.url("/"), "-u", "4", "-d", "8s", "--workers", "2", "--out", "result"];
+    let mut command = run.command("run", &words);
+    let child = command.env("KUBECONFIG", run.project.path("kubeconfig")).spawn().unwrap();
+    run.until_loaded();
+    until("the result is not awaited, or the log not shown", || link.connections() >= 2);
+    link.cut(std::time::Duration::from_secs(3)).await;
+    let finished = end(&run, child);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(finished.stderr.contains("trying again"), "{}", finished.stderr);
+    assert_eq!(run.record("result")["interrupted"], false);
+    assert_eq!(left("cut"), Vec::<String>::new());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_name_that_is_taken_is_an_error_and_what_has_it_stays() {
+    let run = Run::new("taken").await;
+    kubectl(&["create", "job", "taken", "--image=localhost/none:1"]);
+    let output =
+        block_in_place(|| run.command("run", &[&run.url("/"), "-d", "1s"]).output().unwrap());
+    let finished = Finished::of(output, &run.project.path(""));
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("name_taken"), "{}", finished.stderr);
+    kubectl(&["delete", "job", "taken"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_result_that_does_not_fit_is_kept_elsewhere() {
+    let run = Run::new("full").await;
+    let full = run.project.path("full");
+    fs::create_dir(&full).unwrap();
+    let words = ["-t", "tmpfs", "-o", "size=40k", "tmpfs", full.to_str().unwrap()];
+    if !Command::new("mount").args(words).status().unwrap().success() {
+        println!("skipped: this machine does not let a test mount a small disk");
+        return;
+    }
+    let finished = run.run(&[&run.url("/"), "-d", "1s", "--out", "full/result"]);
+    assert!(Command::new("umount").arg(&full).status().unwrap().success());
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    let said = finished.stderr.replace("\n  │ ", " ");
+    let (_, after) = said.split_once("; it is in ").unwrap();
+    let elsewhere = after.split_whitespace().next().unwrap();
+    assert!(std::path::Path::new(elsewhere).join("run.json").exists(), "{said}");
+    fs::remove_dir_all(elsewhere).unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -77,9 +142,9 @@ async fn a_manager_that_is_killed_is_an_error_that_names_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_without_room_is_an_error_with_the_clusters_words() {
     let run = Run::new("no-room").await;
-    kubectl(&["cordon", "node-a"]);
+    let cordoned = Changed::cordoned();
     let finished = run.run(&[&run.url("/"), "-d", "1s", "--start-timeout", "3s"]);
-    kubectl(&["uncordon", "node-a"]);
+    drop(cordoned);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     for said in ["pods_not_started", "0 of 2 pods run", "Unschedulable", "wait longer"] {
         assert!(finished.stderr.contains(said), "{said}: {}", finished.stderr);
@@ -103,9 +168,22 @@ async fn an_image_that_is_missing_ends_the_wait_at_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pods_that_a_quota_forbids_are_an_error_with_the_clusters_words() {
     let run = Run::new("quota").await;
-    kubectl(&["create", "quota", "none", "--hard=pods=0"]);
+    let quota = Changed::quota();
     let finished = run.run(&[&run.url("/"), "-d", "1s", "--start-timeout", "3s"]);
-    kubectl(&["delete", "quota", "none"]);
+    drop(quota);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     assert!(finished.stderr.contains("exceeded quota"), "{}", finished.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_worker_that_its_limit_of_cpu_stops_is_named() {
+    let run = Run::new("limited").await;
+    let words = [&run.url("/"), "-u", "20", "-d", "4s", "--out", "result", "--limits=cpu=100m"];
+    let finished = run.run(&words);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let record = run.record("result");
+    let percent = &record["targets"][0]["workers"][0]["throttled_percent"];
+    assert!(percent.as_f64().is_some_and(|percent| percent > 10.0), "{percent}");
+    let said = record["verdicts"].to_string();
+    assert!(said.contains("slow_worker") && said.contains("stopped by its limit of CPU"), "{said}");
 }

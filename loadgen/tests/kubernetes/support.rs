@@ -46,7 +46,8 @@ impl Run {
     /// Returns `loadgen k8s COMMAND` with these words.
     pub fn command(&self, command: &str, words: &[&str]) -> Command {
         let mut all = vec!["k8s", command, "--name", self.name];
-        all.extend(PODS);
+        // Manifests show no progress.
+        all.extend(PODS.iter().filter(|word| command == "run" || **word != "--no-progress"));
         all.extend(words);
         let mut command = self.project.command(&all);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -116,5 +117,28 @@ pub fn until(what: &str, mut holds: impl FnMut() -> bool) {
     while !holds() {
         assert!(begun.elapsed() < WITHIN, "{what}");
         std::thread::sleep(Duration::from_millis(200));
+    }
+}
+
+/// A change of the cluster, which is taken back when it is dropped.
+pub struct Changed(&'static [&'static str]);
+
+impl Changed {
+    /// Lets the node start no pods.
+    pub fn cordoned() -> Self {
+        kubectl(&["cordon", "node-a"]);
+        Self(&["uncordon", "node-a"])
+    }
+
+    /// Lets the namespace have no pods.
+    pub fn quota() -> Self {
+        kubectl(&["create", "quota", "none", "--hard=pods=0"]);
+        Self(&["delete", "quota", "none"])
+    }
+}
+
+impl Drop for Changed {
+    fn drop(&mut self) {
+        let _ = Command::new("kubectl").arg("--namespace").arg(NAMESPACE).args(self.0).status();
     }
 }

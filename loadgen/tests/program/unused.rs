@@ -10,6 +10,9 @@ use crate::common::program::Project;
 
 const URL: &str = "--url=http://127.0.0.1:1";
 
+/// A server that a pod does not take for itself.
+const SERVER: &str = "--url=http://192.0.2.1:1";
+
 /// A subcommand, one of its options, and each command line (with a scenario without backends or
 /// thresholds) in which the option would have no effect.
 type Line = (&'static str, &'static str, &'static [&'static [&'static str]]);
@@ -246,20 +249,38 @@ const OTHERS: &[Line] = &[
     ("worker", "any-socket", NEVER),
     ("worker", "node", NEVER),
     ("k8s run", "start-timeout", NEVER),
+    ("k8s run", "context", NEVER),
+    ("k8s run", "out", NEVER),
+    ("k8s run", "junit", NEVER),
+    ("k8s run", "no-progress", NEVER),
+    ("k8s render", "out", &[&["--out=a", SERVER]]),
+    ("k8s render", "junit", &[&["--junit=a.xml", SERVER]]),
+    ("k8s render", "no-progress", &[&["--no-progress", SERVER]]),
+    ("manager", "needs-all", NEVER),
     ("hosts check", "hosts", NEVER),
     ("hosts check", "format", NEVER),
     ("worker", "processes", NEVER),
 ];
 
-/// What a manager has, but a run in a cluster has not.
-const ONLY_MANAGER: [&str; 7] =
-    ["expect-workers", "listen", "advertise", "join-dir", "authority", "lease", "wait"];
+/// What a manager has, but a run in a cluster has not, or not in all forms.
+const NOT_SHARED: [&str; 10] = [
+    "expect-workers",
+    "listen",
+    "advertise",
+    "join-dir",
+    "authority",
+    "lease",
+    "wait",
+    // `k8s render` has lines of its own.
+    "out",
+    "junit",
+    "no-progress",
+];
 
 /// A run in a cluster has the options of a manager, and of its pods.
 const K8S: &[(&str, &[&[&str]])] = &[
     ("image", NEVER),
     ("name", NEVER),
-    ("context", NEVER),
     ("namespace", NEVER),
     ("image-pull-policy", NEVER),
     ("pull-secret", NEVER),
@@ -268,11 +289,11 @@ const K8S: &[(&str, &[&[&str]])] = &[
     ("node-selector", NEVER),
     ("toleration", NEVER),
     ("workers", NEVER),
-    ("anyway", &[&["--anyway", URL]]),
-    ("web", &[&["--web", URL]]),
-    ("web-control", &[&["--web-control", URL]]),
-    ("prometheus", &[&["--prometheus", URL]]),
-    ("save", &[&["--save=a.toml", URL]]),
+    ("anyway", &[&["--anyway", SERVER]]),
+    ("web", &[&["--web", SERVER]]),
+    ("web-control", &[&["--web-control", SERVER]]),
+    ("prometheus", &[&["--prometheus", SERVER]]),
+    ("save", &[&["--save=a.toml", SERVER]]),
 ];
 
 fn all() -> Vec<Line> {
@@ -292,7 +313,7 @@ fn all() -> Vec<Line> {
     let shared = of("manager", REQUEST).chain(of("manager", RUN_ALONE));
     let cluster = ["k8s run", "k8s render"].into_iter().flat_map(|command| {
         let has = |option: &str| {
-            K8S.iter().any(|(own, _)| *own == option) || ONLY_MANAGER.contains(&option)
+            K8S.iter().any(|(own, _)| *own == option) || NOT_SHARED.contains(&option)
         };
         let of_manager =
             of(command, MANAGER).chain(of(command, REQUEST)).chain(of(command, RUN_ALONE));

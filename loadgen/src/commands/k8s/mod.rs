@@ -18,7 +18,7 @@ use crate::cluster::{Authority, ClusterError, Join, Keys, RemoteWorkers};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Remote;
 use crate::experiment::kind::Experiment as _;
-use crate::experiment::run::Run;
+use crate::experiment::run::{Run, noise_floor};
 use crate::experiment::saved::{Record, Saved};
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
@@ -38,6 +38,12 @@ const KEPT: Duration = Duration::from_secs(3_600);
 
 /// Time within which the pods of rendered manifests find each other.
 const START_LIMIT: Duration = Duration::from_secs(600);
+
+/// Time for pods that run to find each other.
+const MARGIN: Duration = Duration::from_secs(60);
+
+/// Variable with the URL of the collector.
+const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 
 /// Time of a run whose length is not known.
 const LONGEST: Duration = Duration::from_secs(86_400);
@@ -70,7 +76,7 @@ fn render(args: &K8sArgs) -> Result<Exit, Failure> {
 
 /// Carries the run out in a cluster.
 fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
-    let K8sRunArgs { start_timeout, common } = args;
+    let K8sRunArgs { start_timeout, context, common } = args;
     let words = words("run")?;
     let planned = Planned::of(common)?;
     let output = Output::from(&common.run.common.measuring);
@@ -82,7 +88,7 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
         junit::prepare(path)?;
     }
     let interrupt = on_signal(abandon)?;
-    let kubectl = Kubectl { context: common.context.clone(), namespace: common.namespace.clone() };
+    let kubectl = Kubectl { context: context.clone(), namespace: common.namespace.clone() };
     let follower = Follower {
         kubectl,
         manifests: &manifests,
@@ -96,7 +102,7 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
         say("interrupted before the run began");
         return Ok(Exit::Interrupted);
     };
-    show(&folder, output.format, common)?;
+    show(&folder, output.format, common, &planned.run)?;
     troubles.iter().for_each(say);
     Exit::of_code(code).ok_or_else(|| {
         let message = format!("loadgen in the pod of the manager ended with exit code {code}");
@@ -105,7 +111,7 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
 }
 
 /// Prints the result that was fetched into the folder, if there is one.
-fn show(folder: &RunFolder, format: Format, args: &K8sArgs) -> Result<(), Failure> {
+fn show(folder: &RunFolder, format: Format, args: &K8sArgs, run: &Run) -> Result<(), Failure> {
     if !folder.path().join("run.json").exists() {
         return Ok(());
     }
@@ -114,6 +120,7 @@ fn show(folder: &RunFolder, format: Format, args: &K8sArgs) -> Result<(), Failur
     if format != Format::Table {
         record.failures().iter().for_each(say);
     }
+    noise_floor::keep(&record, &run.job);
     let junit = args.run.junit.as_ref();
     junit.map_or(Ok(()), |path| junit::write(path, &report::junit(&record)))
 }
@@ -123,17 +130,14 @@ struct Planned {
     run: Run,
     workers: u32,
     name: String,
+    /// Variables of the manager's telemetry.
+    variables: BTreeMap<String, String>,
 }
 
 impl Planned {
     fn of(args: &K8sArgs) -> Result<Self, Failure> {
         hosts::refuse_own_servers("k8s: ", &args.run.common, &args.run.request)?;
-        if args.run.common.measuring.telemetry.otlp.as_deref() == Some("") {
-            let message =
-                "--otlp needs the URL of a collector, as the pods of the cluster reach it";
-            let help = "name it: --otlp=http://collector.monitoring:4318";
-            return Err(Failure::conflict(message.to_owned(), help));
-        }
+        let variables = telemetry(args.run.common.measuring.telemetry.otlp.as_deref())?;
         let workers = args.run.common.measuring.workers.unwrap_or(1);
         let name = args.name.clone().map_or_else(random_name, Ok)?;
         let (loaded, _) = load(&args.run)?;
@@ -144,10 +148,16 @@ impl Planned {
             keys: Keys::File(JOIN.into()),
             lease: LEASE,
             limit: None,
+            needs_all: true,
         };
         let run = resolve(&args.run, loaded, Some(Remote::Awaited(remote)))?;
-        hosts::refuse_sockets(&run.job.subject)?;
-        Ok(Self { run, workers, name })
+        hosts::refuse_sockets("k8s: ", &run.job.subject)?;
+        if let Some(url) = run.job.subject.own_to_each_host() {
+            let message = format!("k8s: {url} would be each pod itself");
+            let help = "name the server as pods reach it, such as http://SERVICE.NAMESPACE:8000";
+            return Err(Failure::message(Exit::Usage, "bad_url", message, help));
+        }
+        Ok(Self { run, workers, name, variables })
     }
 
     /// Returns the manifests. `hand_over` is the time for which the manager waits until its result is taken; without it,
@@ -160,21 +170,22 @@ impl Planned {
         hand_over: Option<Duration>,
         terminal: Option<BTreeMap<String, String>>,
     ) -> Result<Manifests, Failure> {
-        let Self { run, workers, name } = self;
+        let Self { run, workers, name, variables } = self;
         let shown = |time: Duration| humantime::format_duration(time).to_string().replace(' ', "");
         let mut of_pod = vec![
             "pod".to_owned(),
             format!("--index={INDEX}"),
             format!("--packed={SCENARIO}"),
             format!("--join={JOIN}"),
-            format!("--wait={}", shown(start_limit)),
+            format!("--wait={}", shown(start_limit + MARGIN)),
         ];
         of_pod.extend(hand_over.map(|time| format!("--hand-over={}", shown(time))));
         of_pod.push("--".to_owned());
         of_pod.extend([
             format!("--expect-workers={workers}"),
-            // Pods that run, but do not reach each other.
-            format!("--wait={}", shown(start_limit)),
+            // For pods that run, but do not reach each other. The client has ended runs whose pods do not start.
+            format!("--wait={}", shown(start_limit + MARGIN)),
+            "--needs-all".to_owned(),
             // The kubelet gives this name the addresses of the pod.
             format!("--listen={name}-0:{MANAGER_PORT}"),
             format!("--advertise={}", address(name)),
@@ -192,13 +203,17 @@ impl Planned {
             joins.map_err(|error| failed("write the join documents", &error.to_string()))?;
         let scenario = self.packed()?;
         Ok(Manifests {
+            id: authority.run.clone(),
+            namespace: args.namespace.clone(),
             pods: pods(args, name)?,
             workers: *workers,
             words: of_pod,
             joins: [text].into_iter().chain(joins).collect(),
             scenario,
             deadline: deadline(run, start_limit + hand_over.unwrap_or_default()),
-            kept: KEPT,
+            // The log of a rendered Job is its only result.
+            kept: hand_over.map(|_| KEPT),
+            variables: variables.clone(),
             terminal,
         })
     }
@@ -255,6 +270,23 @@ fn toleration(text: &str) -> Result<Toleration, Failure> {
     }
     let owned = |text: Option<&str>| text.map(str::to_owned);
     Ok(Toleration { key: key.to_owned(), value: owned(value), effect: owned(effect) })
+}
+
+/// Returns the variables of this process that its telemetry follows, with the URL; none without `--otlp`. They may hold
+/// keys.
+fn telemetry(otlp: Option<&str>) -> Result<BTreeMap<String, String>, Failure> {
+    let Some(url) = otlp else { return Ok(BTreeMap::new()) };
+    let all = env::vars().filter(|(name, _)| name.starts_with("OTEL_"));
+    let mut all: BTreeMap<String, String> = all.collect();
+    if !url.is_empty() {
+        all.remove("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT");
+        all.insert(ENDPOINT.to_owned(), url.to_owned());
+    } else if !all.keys().any(|name| name.ends_with("ENDPOINT")) {
+        let message = "--otlp needs the URL of a collector, as the pods of the cluster reach it";
+        let help = "name it: --otlp=http://collector.monitoring:4318";
+        return Err(Failure::conflict(message.to_owned(), help));
+    }
+    Ok(all)
 }
 
 /// Returns the variables of this process that decide how the live view looks.

@@ -9,7 +9,7 @@ use clap::{ArgMatches, Command, CommandFactory as _};
 use crate::cli::Cli;
 
 /// Options that the manager gets as they were given.
-const FORWARDED: [&str; 14] = [
+const FORWARDED: [&str; 13] = [
     "users",
     "aa",
     "slices",
@@ -22,7 +22,6 @@ const FORWARDED: [&str; 14] = [
     "fail_on_regression",
     "warmup",
     "seed",
-    "otlp",
     "trace_one_in",
 ];
 
@@ -40,14 +39,22 @@ const REFUSED: [&str; 10] = [
     "save",
 ];
 
+/// Options that have no effect on manifests.
+const NOT_RENDERED: [&str; 3] = ["out", "junit", "no_progress"];
+
 fn words(matches: &ArgMatches, command: &Command) -> Result<Vec<String>, String> {
+    let is_rendered = command.get_name() == "render";
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut words = Vec::new();
     for option in command.get_arguments() {
         let id = option.get_id().as_str();
         let Some(name) = option.get_long().filter(|_| given(id)) else { continue };
-        if REFUSED.contains(&id) {
+        if REFUSED.contains(&id) || (is_rendered && NOT_RENDERED.contains(&id)) {
             return Err(format!("--{name}"));
+        }
+        if id == "otlp" {
+            // The URL may have a key: it goes into the Secret.
+            words.push(format!("--{name}"));
         }
         if !FORWARDED.contains(&id) {
             continue;
@@ -83,7 +90,8 @@ mod tests {
     use super::*;
 
     /// Options that are packed with what is loaded, or count here alone.
-    const HERE: [&str; 42] = [
+    const HERE: [&str; 43] = [
+        "otlp",
         "scenario",
         "urls",
         "method",
@@ -153,5 +161,7 @@ mod tests {
         );
         assert_eq!(of("loadgen k8s run http://a/ --image i"), Ok(Vec::new()), "no default");
         assert_eq!(of("loadgen k8s run http://a/ --image i --web"), Err("--web".to_owned()));
+        let line = "loadgen k8s run http://a/ --image i --otlp=http://c?key=x";
+        assert_eq!(of(line), Ok(vec!["--otlp".to_owned()]), "the key is in the Secret");
     }
 }

@@ -74,13 +74,14 @@ pub fn refuse_own_servers(
     Err(Failure::message(Exit::Usage, "manager_needs_url", message, help))
 }
 
-/// Returns an error if a server listens on a socket: each host would load another server, its own.
-pub fn refuse_sockets(subject: &Subject) -> Result<(), Failure> {
+/// Returns an error, which begins with `what`, if a server listens on a socket: each host would load another server, its
+/// own.
+pub fn refuse_sockets(what: &str, subject: &Subject) -> Result<(), Failure> {
     let Subject::Running(servers) = subject else { return Ok(()) };
     let Some(socket) = servers.iter().find(|server| server.url.starts_with("unix:")) else {
         return Ok(());
     };
-    let message = format!("--hosts: {} is a socket, which other hosts do not reach", socket.url);
+    let message = format!("{what}{} is a socket, which other hosts do not reach", socket.url);
     Err(Failure::message(
         Exit::Usage,
         "bad_hosts",

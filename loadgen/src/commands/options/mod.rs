@@ -110,7 +110,7 @@ pub fn job(
     };
     subject.check_equals(aa)?;
     if let Some(Remote::Started(_)) = remote {
-        hosts::refuse_sockets(&subject)?;
+        hosts::refuse_sockets("--hosts: ", &subject)?;
     }
     let mut scenario = with_backends(scenario, &subject);
     let urls: Vec<&str> = match &subject {

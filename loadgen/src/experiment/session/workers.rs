@@ -3,13 +3,11 @@
 use std::path::Path;
 
 use crate::cluster::{
-    Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, Starting, means_itself,
-    only_here,
+    Cluster, ClusterError, Gathering, LocalWorkers, RemoteWorkers, Starting, only_here,
 };
 use crate::experiment::job::{Job, Remote};
 use crate::experiment::observe::{Event, Observers};
 use crate::experiment::subject::Subject;
-use crate::scenario::ServerUrl;
 use crate::text::counted;
 
 /// Starts workers, or waits for workers on other hosts. `None` if this process generates the load. Workers on this machine write their logs into the folder `logs`.
@@ -43,12 +41,7 @@ pub(super) async fn gather(
 
 /// Returns a warning if workers on other hosts would each load a server on their own host.
 fn their_own(subject: &Subject) -> Option<String> {
-    let Subject::Running(servers) = subject else { return None };
-    let url = servers.iter().map(|server| server.url.as_str()).find(|url| {
-        let server = ServerUrl::parse(url).ok();
-        let host = server.as_ref().and_then(|server| server.url.host_str());
-        host.is_some_and(|host| means_itself(host.trim_matches(['[', ']'])))
-    })?;
+    let url = subject.own_to_each_host()?;
     Some(format!("warning: {url} is each host's own: every worker loads the host on which it runs"))
 }
 
@@ -116,6 +109,7 @@ mod tests {
             keys: Keys::Folder(PathBuf::from("join")),
             lease: Duration::from_secs(3),
             limit: None,
+            needs_all: false,
         };
         let files = ["join/0", "join/1"].map(PathBuf::from).to_vec();
         let listening = |address: &str, before: Option<&str>| Gathering::Listening {
