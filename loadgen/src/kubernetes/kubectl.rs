@@ -180,12 +180,20 @@ impl Kubectl {
     /// If the cluster cannot be reached, is too old, or does not allow it.
     pub async fn check(&self, has_terminal: bool) -> Result<(), KubernetesError> {
         self.check_version().await?;
-        let attach = has_terminal.then_some(("create", "pods/attach"));
-        let needed = [("create", "jobs.batch"), ("patch", "jobs.batch"), ("create", "pods/exec")];
-        for (verb, resource) in needed.into_iter().chain(attach) {
+        let attach = has_terminal.then_some(("create", "pods", "attach"));
+        let needed = [
+            ("create", "jobs.batch", ""),
+            ("patch", "jobs.batch", ""),
+            ("create", "secrets", ""),
+            ("create", "pods", "exec"),
+        ];
+        for (verb, resource, below) in needed.into_iter().chain(attach) {
+            let below_it = format!("--subresource={below}");
             // The cluster has answered a moment before.
-            if self.run(&["auth", "can-i", "--quiet", verb, resource], "").await.is_err() {
-                return Err(KubernetesError::NoRights(format!("{verb} {resource}")));
+            let words = ["auth", "can-i", "--quiet", verb, resource, &below_it];
+            if self.run(&words, "").await.is_err() {
+                let slash = if below.is_empty() { "" } else { "/" };
+                return Err(KubernetesError::NoRights(format!("{verb} {resource}{slash}{below}")));
             }
         }
         Ok(())
@@ -215,11 +223,47 @@ fn what(words: &[&str]) -> String {
     words.take(2).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns what `kubectl` said, or else how it ended.
+/// Returns what `kubectl` said, or else how it ended. Of its own log, only the last line counts, and only if it said
+/// nothing else.
 pub(super) fn said(stderr: &[u8], status: std::process::ExitStatus) -> String {
     let text = String::from_utf8_lossy(stderr);
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-    let lines: Vec<_> = lines.map(|line| in_one_line(line)).collect();
-    let last = lines[lines.len().saturating_sub(3)..].join("; ");
-    if last.is_empty() { status.to_string() } else { last }
+    let (logged, said): (Vec<&str>, Vec<&str>) = lines.partition(|line| is_logged(line));
+    let last = said[said.len().saturating_sub(3)..].join("; ");
+    let logged = logged.last().and_then(|line| line.split_once("] "));
+    match (last.is_empty(), logged) {
+        (false, _) => in_one_line(&last).into_owned(),
+        (true, Some((_, message))) => in_one_line(message).into_owned(),
+        (true, None) => status.to_string(),
+    }
+}
+
+/// Returns whether this is a line of a log, such as `E1129 20:08:17.615542 15321 v2.go:150] "Unhandled Error"`.
+fn is_logged(line: &str) -> bool {
+    let date = line.strip_prefix(['E', 'W', 'I', 'F']).and_then(|rest| rest.get(..4));
+    date.is_some_and(|date| date.bytes().all(|byte| byte.is_ascii_digit())) && line.contains("] ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::process::ExitStatusExt as _;
+    use std::process::ExitStatus;
+
+    use super::*;
+
+    #[test]
+    fn what_kubectl_says_is_told_from_its_log() {
+        let said = |text: &str| said(text.as_bytes(), ExitStatus::from_raw(1 << 8));
+        let log = "E1129 20:08:17.615542   15321 v2.go:150] \"Unhandled Error\" err=\"closed\"\n";
+        assert_eq!(said(&format!("{log}error: no\u{1b}\n\nmore\n")), "error: no\\u{1b}; more");
+        assert_eq!(said(&log.repeat(2)), "\"Unhandled Error\" err=\"closed\"");
+        assert_eq!(said("Error from server"), "Error from server");
+        assert_eq!(said(""), "exit status: 1");
+    }
+
+    #[test]
+    fn commands_are_named_without_their_options() {
+        assert_eq!(what(&["create", "--validate=strict", "--filename=-"]), "create");
+        assert_eq!(what(&["get", "pods", "--selector=a"]), "get pods");
+    }
 }

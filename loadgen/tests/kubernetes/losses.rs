@@ -1,12 +1,13 @@
 //! Pods that the cluster takes away, or does not start.
 
+use std::env;
 use std::fs;
 use std::process::{Child, Command};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::block_in_place;
 
-use crate::common::program::Finished;
+use crate::common::program::{Finished, checkout};
 use crate::link::Link;
 use crate::support::{Changed, Run, kubectl, left, until};
 
@@ -80,6 +81,44 @@ async fn a_name_that_is_taken_is_an_error_and_what_has_it_stays() {
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     assert!(finished.stderr.contains("name_taken"), "{}", finished.stderr);
     kubectl(&["delete", "job", "taken"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rights_that_the_docs_name_are_enough_and_are_needed() {
+    let run = Run::new("rights").await;
+    let page = fs::read_to_string(checkout().join("docs/how-to/use-kubernetes.md")).unwrap();
+    let role = page.split("```yaml\n").nth(1).unwrap().split("    ```").next().unwrap();
+    let role: String =
+        role.lines().map(|line| format!("{}\n", line.get(4..).unwrap_or(line))).collect();
+    fs::write(run.project.path("role.yaml"), role).unwrap();
+    let path = run.project.path("role.yaml");
+    kubectl(&["create", "serviceaccount", "user"]);
+    let token = kubectl(&["create", "token", "user"]);
+    let admin = fs::read_to_string(env::var("KUBECONFIG").unwrap()).unwrap();
+    let (before, after) = admin.split_once("user: {token: ").unwrap();
+    let (_, after) = after.split_once('}').unwrap();
+    let own = format!("{before}user: {{token: {}}}{after}", token.trim());
+    fs::write(run.project.path("kubeconfig"), own).unwrap();
+    let as_user = || {
+        let mut command = run.command("run", &[&run.url("/"), "-d", "1s"]);
+        let command = command.env("KUBECONFIG", run.project.path("kubeconfig"));
+        Finished::of(block_in_place(|| command.output().unwrap()), &run.project.path(""))
+    };
+    let without = as_user();
+    kubectl(&["create", "--filename", path.to_str().unwrap()]);
+    kubectl(&[
+        "create",
+        "rolebinding",
+        "user",
+        "--role=loadgen",
+        "--serviceaccount=restricted:user",
+    ]);
+    let with = as_user();
+    kubectl(&["delete", "rolebinding/user", "role/loadgen", "serviceaccount/user"]);
+    assert_eq!(without.code, Some(1), "{}", without.stderr);
+    assert!(without.stderr.contains("no_rights"), "{}", without.stderr);
+    assert_eq!(with.code, Some(0), "{}", with.stderr);
+    assert_eq!(left("rights"), Vec::<String>::new());
 }
 
 #[tokio::test(flavor = "multi_thread")]
