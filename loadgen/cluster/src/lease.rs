@@ -4,4 +4,4 @@ use std::time::Duration;
 
 /// Default lease: time without a message after which a peer counts as
 /// lost. A manager may set another lease.
-pub(super) const LEASE: Duration = Duration::from_secs(3);
+pub const LEASE: Duration = Duration::from_secs(3);

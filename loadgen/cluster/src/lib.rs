@@ -69,6 +69,7 @@ pub use hosts::{
     CheckedHost, HostReport, HostWorkers, Starting, WorkerHost, check_hosts, clock_line, serve_all,
 };
 pub use join::Join;
+pub use lease::LEASE;
 pub use manager::{Cluster, PreparedRound};
 pub use messages::Hello;
 pub use round_state::OnLoss;

@@ -15,7 +15,7 @@ pub enum K8sCommand {
     Run(K8sRunArgs),
     /// Print the manifests of a run in a cluster, for kubectl.
     ///
-    /// They hold secrets: whoever has them may command the workers of this run, and reads what the scenario sends.
+    /// They hold secrets: anyone who has them can command the workers of this run, and read what the scenario sends.
     Render(K8sArgs),
 }
 
@@ -52,10 +52,10 @@ pub struct K8sArgs {
     /// Secrets of the namespace with which nodes pull the image.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub pull_secret: Vec<String>,
-    /// What each pod gets at least.
+    /// Minimum of each resource for each pod.
     #[arg(long, value_name = "cpu=1,memory=512Mi", value_delimiter = ',', value_parser = pair, default_value = "cpu=1,memory=512Mi")]
     pub requests: Vec<(String, String)>,
-    /// What no pod exceeds. A limit of CPU stops a worker in the middle of its work, and its latencies are then longer
+    /// Maximum of each resource for each pod. A limit of CPU stops a worker in the middle of its work, and its latencies are then longer
     /// than the server's.
     #[arg(long, value_name = "memory=1Gi,…", value_delimiter = ',', value_parser = pair)]
     pub limits: Vec<(String, String)>,

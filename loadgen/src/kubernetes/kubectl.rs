@@ -16,6 +16,9 @@ use crate::text::in_one_line;
 /// Time limit for one request to the cluster.
 const LIMIT: Duration = Duration::from_secs(60);
 
+/// What a program that says nothing has said when its exit code is 1.
+const NO: &str = "exit status: 1";
+
 /// Error of a run in a cluster.
 #[derive(Debug, Error, Diagnostic)]
 pub enum KubernetesError {
@@ -189,11 +192,15 @@ impl Kubectl {
         ];
         for (verb, resource, below) in needed.into_iter().chain(attach) {
             let below_it = format!("--subresource={below}");
-            // The cluster has answered a moment before.
             let words = ["auth", "can-i", "--quiet", verb, resource, &below_it];
-            if self.run(&words, "").await.is_err() {
-                let slash = if below.is_empty() { "" } else { "/" };
-                return Err(KubernetesError::NoRights(format!("{verb} {resource}{slash}{below}")));
+            match self.run(&words, "").await {
+                // It says nothing else where the answer is no.
+                Err(KubernetesError::Refused { why, .. }) if why == NO => {
+                    let slash = if below.is_empty() { "" } else { "/" };
+                    let what = format!("{verb} {resource}{slash}{below}");
+                    return Err(KubernetesError::NoRights(what));
+                }
+                answered => drop(answered?),
             }
         }
         Ok(())
@@ -258,7 +265,7 @@ mod tests {
         assert_eq!(said(&format!("{log}error: no\u{1b}\n\nmore\n")), "error: no\\u{1b}; more");
         assert_eq!(said(&log.repeat(2)), "\"Unhandled Error\" err=\"closed\"");
         assert_eq!(said("Error from server"), "Error from server");
-        assert_eq!(said(""), "exit status: 1");
+        assert_eq!(said(""), NO);
     }
 
     #[test]

@@ -7,14 +7,15 @@ use std::collections::BTreeMap;
 use std::env;
 use std::time::Duration;
 
+use clap::ValueEnum as _;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
 use self::packed::pack;
 use super::options::{Output, hosts, junit};
 use super::run::{Loaded, load, resolve};
-use crate::cli::{K8sArgs, K8sCommand, K8sRunArgs, PullPolicy};
-use crate::cluster::{Authority, ClusterError, Join, Keys, RemoteWorkers};
+use crate::cli::{K8sArgs, K8sCommand, K8sRunArgs};
+use crate::cluster::{Authority, ClusterError, Join, Keys, LEASE, RemoteWorkers};
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Remote;
 use crate::experiment::kind::Experiment as _;
@@ -48,9 +49,6 @@ const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
 /// Time of a run whose length is not known.
 const LONGEST: Duration = Duration::from_secs(86_400);
 
-/// Time in which a worker and its manager treat each other as lost.
-const LEASE: Duration = Duration::from_secs(3);
-
 /// Runs a subcommand of `k8s`.
 pub(super) fn run(command: &K8sCommand) -> Result<Exit, Failure> {
     match command {
@@ -63,7 +61,7 @@ pub(super) fn run(command: &K8sCommand) -> Result<Exit, Failure> {
 fn render(args: &K8sArgs) -> Result<Exit, Failure> {
     let mut words = words("render")?;
     let output = Output::from(&args.run.common.measuring);
-    if let Some(name) = clap::ValueEnum::to_possible_value(&output.format) {
+    if let Some(name) = output.format.to_possible_value() {
         words.push(format!("--format={}", name.get_name()));
     }
     let planned = Planned::of(args)?;
@@ -235,15 +233,11 @@ fn address(name: &str) -> String {
 
 fn pods(args: &K8sArgs, name: &str) -> Result<Pods, Failure> {
     let tolerations = args.toleration.iter().map(|text| toleration(text));
-    let policy = args.image_pull_policy.map(|policy| match policy {
-        PullPolicy::Always => "Always",
-        PullPolicy::IfNotPresent => "IfNotPresent",
-        PullPolicy::Never => "Never",
-    });
+    let policy = args.image_pull_policy.and_then(|policy| policy.to_possible_value());
     Ok(Pods {
         name: name.to_owned(),
         image: args.image.clone(),
-        pull_policy: policy.map(str::to_owned),
+        pull_policy: policy.map(|policy| policy.get_name().to_owned()),
         pull_secrets: args.pull_secret.clone(),
         requests: args.requests.iter().cloned().collect(),
         limits: args.limits.iter().cloned().collect(),
