@@ -1043,8 +1043,12 @@ class WorkerRecord:
 
     cpu_percent: float | None
     """CPU time that the worker used during load that counts, over the CPU time available to it. At 100, the worker had all CPUs that it may use to itself, and was busy on each. `null` if the worker reported nothing."""
+    cpu_wait_percent: float | None
+    """Time for which the worker's threads waited for a CPU during load that counts, over the CPU time available to the worker; `null` if the worker reported nothing, or in earlier versions."""
     cpus: int | None
     """CPUs that the worker may use on its host; `null` for a process that loadgen started."""
+    cpus_busy_percent: float | None
+    """Share of the time for which the CPUs that the worker may use were busy during load that counts, with any program; `null` if the worker reported nothing, or in earlier versions."""
     host: str | None
     """Name of the worker's host; `null` for a process that loadgen started."""
     lag_max_ms: float | None
@@ -1708,7 +1712,7 @@ class TrialRecord:
     reasons: list[str]
     """Reasons why the trial did not pass; empty if the trial passed."""
     resources: dict[str, ResourceRecord]
-    """CPU and memory used during the hold, by service: `target`, each backend, and `generator`."""
+    """CPU and memory used during the hold, by service: `target`, each backend, and `generator`, unless that is workers on other hosts."""
     round: int
     """Number of the round, from 1."""
     total: Summary
@@ -1910,7 +1914,7 @@ class RoundRecord:
     replicas_received: ReceivedRecord | None
     """Responses that loadgen received from the end of the verification to the end of the round, those of a probe included; `null` without replicas, if a service ended by itself, if the scenario follows redirects, or in earlier versions."""
     resources: dict[str, ResourceRecord]
-    """CPU and memory used during the hold, by service: `target`, the load balancer (`balancer`), each upstream and backend, and `generator`; with slices also the targets that were up without load, as `idle targets`."""
+    """CPU and memory used during the hold, by service: `target`, the load balancer (`balancer`), each upstream and backend, and `generator`, unless that is workers on other hosts; with slices also the targets that were up without load, as `idle targets`."""
     round: int
     """Number of the round, from 1."""
     rows_ran_out: list[str]
@@ -1980,7 +1984,7 @@ class TargetRecord:
     rate_over_rounds_per_s: OverRounds | None
     """Expected responses per second over rounds, all steps together; `null` with fewer than two whole rounds, if a round has no expected response, or in earlier versions."""
     resources: dict[str, ResourceRecord]
-    """CPU and memory used during the hold of all rounds, by service: `target`, each backend, and `generator`."""
+    """CPU and memory used during the hold of all rounds, by service: `target`, each backend, and `generator`, unless that is workers on other hosts."""
     rounds: list[RoundRecord]
     """Rounds, in the order in which they ran."""
     server: ServerRecord

@@ -7,7 +7,7 @@
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
 use crate::record::{Bottleneck, Environment, RoundRecord};
-use loadgen_measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, is_behind_target};
+use loadgen_measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, Strain, is_behind_target};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
 /// as being at its limit.
@@ -23,8 +23,9 @@ const STARVED_PERCENT: f64 = 50.0;
 
 impl Bottleneck {
     /// Returns the party that limited the rate of `round`. `can_send` is the greatest rate of the
-    /// generator, in requests/s, if known. `None` if nothing was observed, or if no party was at
-    /// its limit and no request was answered as expected.
+    /// generator, in requests/s, if known. `workers` is the strain on all workers together, if they made the load on
+    /// other hosts. `None` if nothing was observed, or if no party was at its limit and no request was answered as
+    /// expected.
     ///
     /// The load on a server that loadgen did not start is unknown. For such a server, the result is
     /// only ever the generator, the network or `None`.
@@ -36,9 +37,13 @@ impl Bottleneck {
         round: &RoundRecord,
         environment: &Environment,
         can_send: Option<f64>,
+        workers: Option<&Strain>,
     ) -> Option<Self> {
         let party = |service: &str| Party::find(service, round, environment);
-        let generator = party("generator")?;
+        let wants_more = match workers {
+            Some(strain) => is_at_limit(strain),
+            None => party("generator")?.wants_all_cpus(),
+        };
         let target = party("target");
         let near = |can_send: f64| round.total.rate_per_s * 100.0 >= LIMIT_PERCENT * can_send;
         if target.as_ref().is_some_and(Party::is_at_limit) {
@@ -47,7 +52,7 @@ impl Bottleneck {
         let answers = round.total.requests > round.total.errors;
         // Users who only fail keep the generator busy, and not the server. The generator's threads
         // share the work, so a single busy thread is not a limit.
-        let is_busy = generator.wants_all_cpus() && answers && !is_refused(round);
+        let is_busy = wants_more && answers && !is_refused(round);
         if is_busy || can_send.is_some_and(near) {
             return Some(Self::Generator);
         }
@@ -77,6 +82,17 @@ impl Bottleneck {
             .flatten()
             .cloned()
     }
+}
+
+/// Returns whether workers with this strain, all together, were at the limit of their CPUs: they used them up, or they
+/// waited for CPUs that other programs used as well, or a CPU limit stopped them.
+fn is_at_limit(workers: &Strain) -> bool {
+    let reaches = |percent: Option<f64>, limit| percent.is_some_and(|percent| percent >= limit);
+    let used = workers.cpu_percent();
+    let wanted = used.zip(workers.cpu_wait_percent()).map(|(used, waited)| used + waited);
+    reaches(used, LIMIT_PERCENT)
+        || (reaches(wanted, LIMIT_PERCENT) && reaches(workers.cpus_busy_percent(), LIMIT_PERCENT))
+        || reaches(workers.throttled_percent(), THROTTLED_PERCENT)
 }
 
 /// Returns whether most requests of a round got no connection.
@@ -156,9 +172,10 @@ impl<'a> Party<'a> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::time::Duration;
 
     use super::*;
-    use loadgen_measure::{LinkRecord, Summary};
+    use loadgen_measure::{LinkRecord, StrainSample, Summary};
 
     /// Returns an environment with two CPUs: the target on the second CPU, all else on the first.
     fn environment() -> Environment {
@@ -189,7 +206,7 @@ mod tests {
     }
 
     fn found(busy: [f64; 2], services: &[(&str, f64, f64)]) -> Option<Bottleneck> {
-        Bottleneck::of(&round(busy, services), &environment(), None)
+        Bottleneck::of(&round(busy, services), &environment(), None, None)
     }
 
     #[test]
@@ -206,7 +223,7 @@ mod tests {
         let services = [("generator", 2.0, 0.0), ("target", 0.0, 0.0)];
         let idle = round([3.0, 1.0], &services);
         let silent = RoundRecord { total: Summary::default(), ..idle.clone() };
-        let of = |round| Bottleneck::of(round, &environment(), None);
+        let of = |round| Bottleneck::of(round, &environment(), None, None);
         assert_eq!((of(&idle), of(&silent)), (Some(Bottleneck::Nobody), None));
     }
 
@@ -223,7 +240,7 @@ mod tests {
             let errors_by_kind = BTreeMap::from([(ErrorKind::Connect, refused)]);
             let total =
                 Summary { requests: 100, errors: refused, errors_by_kind, ..Summary::default() };
-            Bottleneck::of(&RoundRecord { total, ..busy.clone() }, &environment(), None)
+            Bottleneck::of(&RoundRecord { total, ..busy.clone() }, &environment(), None, None)
         };
         assert_eq!((of(0), of(50)), (Some(Bottleneck::Generator), Some(Bottleneck::Generator)));
         assert_eq!((of(51), of(100)), (Some(Bottleneck::Nobody), None));
@@ -254,7 +271,7 @@ mod tests {
     fn a_rate_near_the_calibrated_one_is_limited_by_the_generator() {
         let mut round = round([50.0, 50.0], &[("generator", 50.0, 1.0), ("target", 50.0, 1.0)]);
         round.total.rate_per_s = 950.0;
-        let of = |can_send| Bottleneck::of(&round, &environment(), can_send);
+        let of = |can_send| Bottleneck::of(&round, &environment(), can_send, None);
         assert_eq!(of(Some(1_000.0)), Some(Bottleneck::Generator));
         assert_eq!(of(Some(10_000.0)), Some(Bottleneck::Nobody));
     }
@@ -264,7 +281,7 @@ mod tests {
         let of = |generator, busy_percent| {
             let mut round = round([95.0, 95.0], &[("generator", generator, 1.0)]);
             round.machine.fullest_link = Some(LinkRecord { name: "eth0".to_owned(), busy_percent });
-            Bottleneck::of(&round, &environment(), None)
+            Bottleneck::of(&round, &environment(), None, None)
         };
         assert_eq!(of(30.0, 94.0), Some(Bottleneck::Network));
         assert_eq!(of(30.0, 60.0), None);
@@ -277,6 +294,7 @@ mod tests {
         let starved = Bottleneck::of(
             &round([99.0, 99.0], &[("generator", 150.0, 45.0)]),
             &Environment { cores: 2, ..Environment::default() },
+            None,
             None,
         );
         assert_eq!(starved, Some(Bottleneck::Generator));
@@ -297,5 +315,33 @@ mod tests {
         assert_eq!(of(&[target, generator.clone()]), generator);
         // A server at a URL has no other bottleneck that is known.
         assert_eq!(of(&[None, generator, None]), None);
+    }
+
+    #[test]
+    fn workers_elsewhere_are_the_generator() {
+        let ms = Duration::from_millis;
+        let found = |cpu, waited, busy, throttled| {
+            let mut strain = Strain::default();
+            strain.add(&StrainSample {
+                elapsed: ms(1_000),
+                cpu: ms(cpu),
+                waited: ms(waited),
+                busy: ms(busy),
+                cpus: 2,
+                lag: ms(0),
+                periods: 10,
+                throttled,
+            });
+            Bottleneck::of(&round([0.0; 2], &[]), &environment(), None, Some(&strain))
+        };
+        assert_eq!(found(1_800, 0, 1_800, 0), Some(Bottleneck::Generator));
+        assert_eq!(
+            found(1_000, 900, 1_900, 0),
+            Some(Bottleneck::Generator),
+            "others used the rest"
+        );
+        assert_eq!(found(1_000, 900, 1_500, 0), None, "threads waited for each other");
+        assert_eq!(found(400, 0, 400, 5), Some(Bottleneck::Generator), "stopped by a limit");
+        assert_eq!(found(1_000, 0, 1_900, 4), None, "of the server, nothing is known");
     }
 }

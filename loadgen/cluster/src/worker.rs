@@ -268,7 +268,8 @@ impl Round {
     ) -> Result<u32, ClusterError> {
         let mut splitter = Splitter::default();
         while let Some(snapshot) = snapshots.recv().await {
-            let sample = strain.take();
+            // No user of this thread waits for it.
+            let sample = block_in_place(|| strain.take());
             for (part, sample) in splitter.split(snapshot, sample) {
                 self.report(News::Snapshot(part, sample)).await?;
             }

@@ -1,5 +1,5 @@
-//! Monitors the strain on this process: its CPU time, the lateness of its timers, the times in which it was held up, and
-//! how often a limit of CPU stopped it.
+//! Monitors the strain on this process: its CPU time, the pressure on its CPUs, the lateness of its timers, the times in
+//! which it was held up, and how often a limit of CPU stopped it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use tokio::task::JoinSet;
 
 use super::control_group::{CpuLimit, Periods};
+use super::pressure::Pressure;
 use loadgen_measure::{HeldUp, StrainSample, Timeline};
 
 /// Interval of the monitored timer: short enough to notice every long delay of this process, and
@@ -35,6 +36,8 @@ struct State {
     held_up: HeldUp,
     /// Periods of the limit of CPU until the time `since`.
     periods: Periods,
+    /// Pressure on the CPUs until the time `since`; `None` before the first look, which must not delay the start.
+    pressure: Option<Pressure>,
 }
 
 impl StrainMonitor {
@@ -48,6 +51,8 @@ impl StrainMonitor {
         let (monitor, mut watching) = (self.clone(), JoinSet::new());
         *monitor.state() = State::new(monitor.1.periods());
         watching.spawn(async move {
+            let begun = Pressure::now();
+            monitor.state().pressure.get_or_insert(begun);
             let mut last = Tick::now();
             loop {
                 let due = last.at + EVERY;
@@ -80,23 +85,31 @@ impl StrainMonitor {
         }
     }
 
-    /// Returns the strain on this process (CPU use and timer delays) since the last call, or since the start of the
-    /// round.
+    /// Returns the strain on this process since the last call, or since the start of the round. Reads a file for each
+    /// thread, for which no request should wait.
     pub fn take(&self) -> StrainSample {
         let (now, cpu, periods) = (Instant::now(), cpu_time(), self.1.periods());
+        let pressure = Pressure::now();
         let since = |of: fn(&Periods) -> u64, before: &Periods| {
             u32::try_from(of(&periods).saturating_sub(of(before))).unwrap_or(u32::MAX)
         };
         let mut state = self.state();
+        let (elapsed, cpu_used, cpus) = (now - state.since, cpu.saturating_sub(state.cpu), cpus());
+        let before = state.pressure.as_ref();
+        let waited = before.map_or(0, |before| pressure.waited_ns_since(before));
+        let busy = before.and_then(|before| pressure.busy_since(before));
         let sample = StrainSample {
-            elapsed: now - state.since,
-            cpu: cpu.saturating_sub(state.cpu),
-            cpus: cpus(),
+            elapsed,
+            cpu: cpu_used,
+            waited: Duration::from_nanos(waited),
+            busy: busy.map_or(cpu_used, |share| (elapsed * cpus).mul_f64(share)),
+            cpus,
             lag: mem::take(&mut state.lag),
             periods: since(|of| of.all, &state.periods),
             throttled: since(|of| of.throttled, &state.periods),
         };
         (state.since, state.cpu, state.periods) = (now, cpu, periods);
+        state.pressure = Some(pressure);
         sample
     }
 
@@ -113,7 +126,8 @@ impl StrainMonitor {
 impl State {
     fn new(periods: Periods) -> Self {
         let (since, cpu) = (Instant::now(), cpu_time());
-        Self { since, cpu, lag: Duration::ZERO, held_up: HeldUp::default(), periods }
+        let (lag, held_up) = (Duration::ZERO, HeldUp::default());
+        Self { since, cpu, lag, held_up, periods, pressure: None }
     }
 }
 
@@ -192,6 +206,7 @@ mod tests {
         assert!(busy.lag >= Duration::from_millis(200) - EVERY, "{busy:?}");
         assert!(busy.elapsed >= Duration::from_millis(280), "{busy:?}");
         assert!(busy.cpu > Duration::ZERO && busy.cpus >= 1, "{busy:?}");
+        assert!(busy.busy > Duration::ZERO, "the CPUs of a busy thread were busy: {busy:?}");
         assert_eq!(monitor.take().lag, Duration::ZERO, "each is told once");
     }
 

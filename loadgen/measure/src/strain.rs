@@ -1,5 +1,5 @@
-//! Sums up the strain on a worker (CPU use and late timers), which shows whether the measured
-//! latencies are still the server's alone.
+//! Sums up the strain on a worker (CPU use, waits for a CPU, and late timers), which shows whether the measured
+//! latencies are still the server's alone, and whether the worker could have sent more.
 
 use std::time::Duration;
 
@@ -19,6 +19,11 @@ pub struct StrainSample {
     pub elapsed: Duration,
     /// CPU time that the worker's process used, user and system.
     pub cpu: Duration,
+    /// Time for which the threads of the worker's process waited for a CPU, together.
+    pub waited: Duration,
+    /// Time for which the CPUs that the worker's process may use were busy with any program, together: at most
+    /// `elapsed` times `cpus`. Where that is not known, `cpu`, which is the least that it can be.
+    pub busy: Duration,
     /// Number of CPUs that the worker's process may use.
     pub cpus: u32,
     /// Greatest lateness of a timer in the worker's process.
@@ -35,6 +40,8 @@ pub struct Strain {
     /// CPU time that the worker's process could have used: elapsed time multiplied by the CPUs.
     available: Duration,
     cpu: Duration,
+    waited: Duration,
+    busy: Duration,
     lag: Duration,
     lag_max: Duration,
     seconds: u32,
@@ -55,6 +62,8 @@ impl Strain {
         self.merge(&Self {
             available: sample.elapsed.saturating_mul(sample.cpus),
             cpu: sample.cpu,
+            waited: sample.waited,
+            busy: sample.busy,
             lag: sample.lag,
             lag_max: sample.lag,
             seconds: 1,
@@ -68,6 +77,8 @@ impl Strain {
     pub fn merge(&mut self, other: &Self) {
         self.available = self.available.saturating_add(other.available);
         self.cpu = self.cpu.saturating_add(other.cpu);
+        self.waited = self.waited.saturating_add(other.waited);
+        self.busy = self.busy.saturating_add(other.busy);
         self.lag = self.lag.saturating_add(other.lag);
         self.lag_max = self.lag_max.max(other.lag_max);
         self.seconds = self.seconds.saturating_add(other.seconds);
@@ -79,8 +90,26 @@ impl Strain {
     /// Returns the CPU time used, in % of the available CPU time; `None` if no CPU was available.
     #[must_use]
     pub fn cpu_percent(&self) -> Option<f64> {
+        self.of_available(self.cpu)
+    }
+
+    /// Returns the time for which threads waited for a CPU, in % of the available CPU time; `None` if no CPU was
+    /// available.
+    #[must_use]
+    pub fn cpu_wait_percent(&self) -> Option<f64> {
+        self.of_available(self.waited)
+    }
+
+    /// Returns the time for which the CPUs were busy with any program, in % of the available CPU time; `None` if no CPU
+    /// was available.
+    #[must_use]
+    pub fn cpus_busy_percent(&self) -> Option<f64> {
+        self.of_available(self.busy)
+    }
+
+    fn of_available(&self, time: Duration) -> Option<f64> {
         let available = self.available.as_secs_f64();
-        (available > 0.0).then(|| self.cpu.as_secs_f64() / available * 100.0)
+        (available > 0.0).then(|| time.as_secs_f64() / available * 100.0)
     }
 
     /// Returns the share of the periods in which a limit of CPU stopped the process, in %; `None` without a limit.
@@ -133,6 +162,8 @@ mod tests {
         strain.add(&StrainSample {
             elapsed: ms(1_000),
             cpu: ms(2_000),
+            waited: ms(300),
+            busy: ms(2_000),
             cpus: 2,
             lag: ms(2),
             periods: 10,
@@ -141,12 +172,18 @@ mod tests {
         strain.add(&StrainSample {
             elapsed: ms(500),
             cpu: ms(250),
+            waited: ms(0),
+            busy: ms(700),
             cpus: 2,
             lag: ms(80),
             periods: 5,
             throttled: 0,
         });
         assert_eq!((strain.cpu_percent(), strain.throttled_percent()), (Some(75.0), Some(20.0)));
+        assert_eq!(
+            (strain.cpu_wait_percent(), strain.cpus_busy_percent()),
+            (Some(10.0), Some(90.0))
+        );
         assert_eq!((strain.lag_mean_ms(), strain.lag_max_ms()), (Some(41.0), Some(80.0)));
         assert_eq!((strain.seconds(), strain.late_seconds()), (2, 1));
     }
@@ -154,10 +191,12 @@ mod tests {
     fn sample() -> impl Strategy<Value = StrainSample> {
         let time = any::<Duration>;
         let count = any::<u32>;
-        (time(), time(), count(), time(), count(), count()).prop_map(
-            |(elapsed, cpu, cpus, lag, periods, throttled)| StrainSample {
+        (time(), time(), time(), time(), count(), time(), count(), count()).prop_map(
+            |(elapsed, cpu, waited, busy, cpus, lag, periods, throttled)| StrainSample {
                 elapsed,
                 cpu,
+                waited,
+                busy,
                 cpus,
                 lag,
                 periods,

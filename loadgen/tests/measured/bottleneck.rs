@@ -1,6 +1,7 @@
 //! Bottlenecks: a generator and a backend that are starved on
 //! purpose, and the maximum rate of the generator.
 
+use std::net::TcpListener;
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,12 +10,13 @@ use std::time::{Duration, Instant};
 
 use crate::common::Counting;
 use crate::common::machine;
-use crate::common::processes::{named, tree};
+use crate::common::processes::{Started, named, tree};
 use crate::common::program::{Finished, Project};
 use loadgen::lab::Layout;
-use loadgen::lab::cpus::pin_self;
+use loadgen::lab::cpus::{available, pin_self};
 use rustix::process::{Pid, setpriority_process};
 use serde_json::{Value, json};
+use tokio::task::block_in_place;
 
 /// Keeps a CPU busy until it is dropped.
 pub struct Spinner {
@@ -113,6 +115,50 @@ fn a_starved_generator_is_the_bottleneck() {
     let document = document(child, &project);
     drop(spinner);
     assert_not_ranked(&document, &json!("generator"), "generator_bound");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_starved_worker_of_another_host_is_the_bottleneck() {
+    let _alone = machine::alone().await;
+    let [cpu, _, ..] = available()[..] else {
+        return eprintln!("skipped: it takes two CPUs");
+    };
+    let (project, server) = (Project::bare(), Counting::start().await);
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen = format!("--listen=127.0.0.1:{port}");
+    let words = ["manager", "--expect-workers=1", &listen, "--format=json"];
+    let load = [&server.url, "--users=20", "--warmup=500ms", "--duration=3s"];
+    let manager = Started::of(
+        project
+            .command(&[&words[..], &load].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
+    );
+    let join = project.path("join/0");
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !join.is_file() {
+        assert!(Instant::now() < deadline, "there is no join file");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let one = format!("--cpus={cpu}");
+    let worker = Started::of(&mut project.command(&["worker", "--once", "--join=join/0", &one]));
+    let spinner = Spinner::on(&[cpu]);
+    while server.requests() < 100 {
+        assert!(Instant::now() < deadline, "no load");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    renice_threads(worker.id(), 10);
+    let finished = block_in_place(|| Finished::of(manager.output(), &project.path("")));
+    drop((spinner, worker));
+    assert_eq!(finished.code, Some(0), "{}", finished.said());
+    let document = finished.json();
+    let target = &document["targets"][0];
+    assert_eq!(target["bottleneck"], json!("generator"), "{}", target["workers"]);
+    assert_eq!(target["resources"], json!({}), "the manager is not the generator");
+    assert_eq!(target["rounds"][0]["cpus_busy_percent"], json!({}), "nor its CPUs");
+    let verdicts = document["verdicts"].to_string();
+    let said = "the workers ran or waited for a CPU for";
+    assert!(verdicts.contains("generator_bound") && verdicts.contains(said), "{verdicts}");
 }
 
 #[test]

@@ -200,7 +200,8 @@ pub struct TrialRecord {
     pub bottleneck: Option<Bottleneck>,
     /// Results of the hold, all steps together.
     pub total: Summary,
-    /// CPU and memory used during the hold, by service: `target`, each backend, and `generator`.
+    /// CPU and memory used during the hold, by service: `target`, each backend, and `generator`, unless that is workers
+    /// on other hosts.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// CPU time of programs outside the test, as in a round; `None` if the CPUs or the programs of
     /// the test are unknown, or in earlier versions.

@@ -104,8 +104,8 @@ pub struct RoundRecord {
     #[serde(default)]
     pub steps_seconds: BTreeMap<String, StepSeconds>,
     /// CPU and memory used during the hold, by service: `target`, the load balancer (`balancer`),
-    /// each upstream and backend, and `generator`; with slices also the targets that were up
-    /// without load, as `idle targets`.
+    /// each upstream and backend, and `generator`, unless that is workers on other hosts; with slices also the targets
+    /// that were up without load, as `idle targets`.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// Replicas of the target; empty without replicas, and in documents of earlier versions.
     #[serde(default)]
@@ -233,4 +233,12 @@ pub struct WorkerRecord {
     /// without a limit, or in earlier versions.
     #[serde(default)]
     pub throttled_percent: Option<f64>,
+    /// Time for which the worker's threads waited for a CPU during load that counts, over the CPU time available to the
+    /// worker; `None` if the worker reported nothing, or in earlier versions.
+    #[serde(default)]
+    pub cpu_wait_percent: Option<f64>,
+    /// Share of the time for which the CPUs that the worker may use were busy during load that counts, with any
+    /// program; `None` if the worker reported nothing, or in earlier versions.
+    #[serde(default)]
+    pub cpus_busy_percent: Option<f64>,
 }

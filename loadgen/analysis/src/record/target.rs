@@ -93,7 +93,7 @@ pub struct TargetRecord {
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<RoundRecord>,
     /// CPU and memory used during the hold of all rounds, by service: `target`, each backend, and
-    /// `generator`.
+    /// `generator`, unless that is workers on other hosts.
     pub resources: BTreeMap<String, ResourceRecord>,
     /// Bottleneck of most rounds; `None` if it could not be observed.
     pub bottleneck: Option<Bottleneck>,

@@ -44,7 +44,9 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
         let percent = (used.cpu_percent + used.cpu_wait_percent).round();
         Some(format!("{service} ran or waited for a CPU for {percent} % of the time"))
     };
-    let both: Vec<String> = [who, "target"].into_iter().filter_map(wanted).collect();
+    let elsewhere = (who == "generator").then(|| workers_wanted(target)).flatten();
+    let both = [who, "target"].into_iter().filter_map(wanted).chain(elsewhere);
+    let both: Vec<String> = both.collect();
     let name = if who == "generator" { "loadgen itself" } else { who };
     let message = format!(
         "{name} was the bottleneck in {found} of {}, so the rate is not the server's and is \
@@ -53,6 +55,17 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
         both.join(", ")
     );
     Some(verdict(target, kind, message, advice))
+}
+
+/// Returns how much CPU time the workers on other hosts wanted, in words; `None` without such workers.
+fn workers_wanted(target: &TargetRecord) -> Option<String> {
+    let elsewhere = target.workers.iter().filter(|worker| worker.host.is_some());
+    let wanted = elsewhere.filter_map(|of| Some(of.cpu_percent? + of.cpu_wait_percent?));
+    let wanted: Vec<f64> = wanted.collect();
+    let percent = wanted.iter().sum::<f64>() / wanted.len() as f64;
+    (!wanted.is_empty()).then(|| {
+        format!("the workers ran or waited for a CPU for {percent:.0} % of the time of their CPUs")
+    })
 }
 
 /// Returns the verdict that the network was the bottleneck, which names the fullest network link of

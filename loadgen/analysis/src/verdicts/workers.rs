@@ -30,9 +30,17 @@ pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
 
 /// Returns the reason why a worker did not keep up with its load; `None` if the worker kept up.
 fn why_slow(record: &WorkerRecord) -> Option<String> {
-    let WorkerRecord { worker, cpu_percent, late_seconds, seconds, .. } = record;
-    let busy = cpu_percent.filter(|percent| *percent >= BUSY_PERCENT);
-    let busy = busy.map(|percent| format!("used {percent:.0} % of its CPUs"));
+    let WorkerRecord { worker, late_seconds, seconds, .. } = record;
+    let is_high = |percent: &f64| *percent >= BUSY_PERCENT;
+    let used = record.cpu_percent.filter(is_high);
+    let used = used.map(|percent| format!("used {percent:.0} % of its CPUs"));
+    let busy = used.or_else(|| {
+        // Workers on this machine share their CPUs by design: there, the accounts of all threads tell.
+        record.host.as_ref()?;
+        let wanted = Some(record.cpu_percent? + record.cpu_wait_percent?).filter(is_high)?;
+        record.cpus_busy_percent.filter(is_high)?;
+        Some(format!("ran or waited for a CPU for {wanted:.0} % of the time of its CPUs"))
+    });
     let is_late = *late_seconds >= LATE_SECONDS
         && f64::from(*late_seconds) >= LATE_SHARE * f64::from(*seconds);
     let late = is_late.then(|| {
@@ -76,6 +84,8 @@ mod tests {
             seconds,
             late_seconds,
             throttled_percent: None,
+            cpu_wait_percent: None,
+            cpus_busy_percent: None,
         }
     }
 
@@ -88,6 +98,22 @@ mod tests {
         let said =
             "worker 2 was stopped by its limit of CPU in 31 % of the periods in which it computed";
         assert_eq!(of(31.2).unwrap(), said);
+    }
+
+    #[test]
+    fn a_worker_whose_cpus_others_use_is_named() {
+        let of = |host: Option<&str>, busy| {
+            why_slow(&WorkerRecord {
+                host: host.map(str::to_owned),
+                cpu_wait_percent: Some(45.0),
+                cpus_busy_percent: Some(busy),
+                ..record(50.0, 0, 10)
+            })
+        };
+        let said = "worker 2 ran or waited for a CPU for 95 % of the time of its CPUs";
+        assert_eq!(of(Some("load-1"), 99.0).unwrap(), said);
+        assert_eq!(of(Some("load-1"), 80.0), None, "threads that wait for each other");
+        assert_eq!(of(None, 99.0), None, "on this machine");
     }
 
     #[test]

@@ -73,6 +73,12 @@ impl Cluster {
         self.processes.iter().filter_map(Process::pid).collect()
     }
 
+    /// Returns whether the workers run on other hosts, or may do so.
+    #[must_use]
+    pub fn is_elsewhere(&self) -> bool {
+        self.processes.is_empty()
+    }
+
     /// Sets what the cluster does when it loses a worker.
     #[must_use]
     pub fn on_loss(self, on_loss: OnLoss) -> Self {
@@ -227,7 +233,7 @@ impl Cluster {
     /// `None` for workers that this process started.
     #[must_use]
     pub fn host(&self, worker: u32) -> Option<Host> {
-        let hello = self.hellos.get(&worker).filter(|_| self.processes.is_empty())?;
+        let hello = self.hellos.get(&worker).filter(|_| self.is_elsewhere())?;
         Some(Host { name: hello.host.clone(), cpus: hello.cpus })
     }
 

@@ -14,7 +14,7 @@ use loadgen_measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase the number with every change to a message in this
 /// file, or to a type that is part of such a message.
-pub(super) const PROTOCOL: u32 = 18;
+pub(super) const PROTOCOL: u32 = 19;
 
 /// Version of this program.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -31,7 +31,7 @@ use crate::lab::cpus::pin_self;
 use crate::lab::service::dropped_have_ended;
 use crate::lab::{Lab, Lacks, Layout, Measurement, Options, Turn};
 use crate::process::{Stdout, for_load, on_signal, say_failure, unprinted, use_huge_pages};
-use crate::record::{GitRecord, SavedAs};
+use crate::record::{GitRecord, SavedAs, SystemRecord};
 use crate::report::telemetry::Telemetry;
 use crate::report::{
     Format, LivePage, Progress, Reported, is_in_front, is_live, leave_terminal, title,
@@ -150,7 +150,7 @@ async fn execute<E: Experiment<Record: Reported>>(
         progress.show_live(can_change);
     }
     // The preparation would add to the load of the machine.
-    let system = system(layout);
+    let system = if job.is_here() { system(layout) } else { SystemRecord::default() };
     let lab = tokio::select! {
         biased;
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),

@@ -53,12 +53,15 @@ impl Generator {
         }
     }
 
-    /// Returns the process ids of the workers on this machine.
+    /// Returns the process ids of the generator on this machine: of this process, and of its workers. Empty if workers
+    /// on other hosts generate the load, because what this process then does is none of it.
     pub(super) fn pids(&self) -> Vec<u32> {
-        match self {
+        let workers = match self {
             Self::Process => Vec::new(),
+            Self::Workers(cluster) if cluster.is_elsewhere() => return Vec::new(),
             Self::Workers(cluster) => cluster.pids(),
-        }
+        };
+        [std::process::id()].into_iter().chain(workers).collect()
     }
 
     /// Ends the workers, if any.

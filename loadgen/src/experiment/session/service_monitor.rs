@@ -43,11 +43,10 @@ impl<'a> Services<'a> {
         Self { targets, idle: idle.values_mut().collect(), lab }
     }
 
-    /// Returns the processes to watch: all services, this process, the workers on this machine, and the
-    /// probe.
+    /// Returns the processes to watch: all services, those of the generator on this machine, and the probe.
     pub(super) fn watched(&self, generator: &Generator, probe: Option<&Probe>) -> Vec<Watched> {
-        let mut watched = vec![Watched::process("generator", std::process::id())];
-        watched.extend(generator.pids().iter().map(|pid| Watched::process("generator", *pid)));
+        let pids = generator.pids().into_iter();
+        let mut watched: Vec<_> = pids.map(|pid| Watched::process("generator", pid)).collect();
         for (target, name) in self.targets.iter().zip(["target", PARTNER]) {
             let has_balancer = target.balancer().is_some();
             for (number, service) in target.services().iter().enumerate() {
@@ -173,6 +172,10 @@ impl Watch {
         let profilers = self.profilers.clone();
         let (tell, over, begin, end) = (self.tell.clone(), self.over.clone(), self.begin, self.end);
         self.task = Some(tokio::spawn(async move {
+            if watched.is_empty() {
+                // Neither server nor load is on this machine, so that what happens here says nothing of the test.
+                return Observed::default();
+            }
             let before = tell
                 .clone()
                 .map(|tell| Window::telling(watched.clone(), Some(tell), Surroundings::default()));

@@ -11,7 +11,7 @@ use crate::engine::{LoadChange, Results};
 use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
 use crate::measure::{
-    ErrorKind, HeldUp, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told,
+    ErrorKind, HeldUp, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Strain, Told,
 };
 use crate::record::{
     Bottleneck, Calibration, Environment, HeldUpRecord, LoadChangeRecord, PartnerRecord,
@@ -127,8 +127,20 @@ pub(super) fn round_record(
         other_loadgen: round.observed.other_loadgen,
         bottleneck: None,
     };
-    let bottleneck = Bottleneck::of(&record, conditions.environment, conditions.can_send);
+    let workers = elsewhere(results);
+    let Conditions { environment, can_send, .. } = conditions;
+    let bottleneck = Bottleneck::of(&record, environment, *can_send, workers.as_ref());
     RoundRecord { bottleneck, ..record }
+}
+
+/// Returns the strain on all workers on other hosts together; `None` without such workers.
+fn elsewhere(results: &Results) -> Option<Strain> {
+    let workers = results.workers.iter().filter(|worker| worker.host.is_some());
+    let strains = workers.map(|worker| worker.strain);
+    strains.reduce(|mut all, one| {
+        all.merge(&one);
+        all
+    })
 }
 
 /// Returns the processes that were held up.

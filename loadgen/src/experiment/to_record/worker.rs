@@ -38,5 +38,7 @@ fn worker_record(of: WorkerResults) -> WorkerRecord {
         seconds: strain.seconds(),
         late_seconds: strain.late_seconds(),
         throttled_percent: strain.throttled_percent(),
+        cpu_wait_percent: strain.cpu_wait_percent(),
+        cpus_busy_percent: strain.cpus_busy_percent(),
     }
 }

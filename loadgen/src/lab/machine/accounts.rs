@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use super::network::{self, Links};
 use crate::engine::control_group::field;
+use crate::engine::cpu_ticks::Ticks;
 use crate::measure::MachineRecord;
 
 /// The machine's counters at one moment: CPU time, throttled time, swapped pages and network
@@ -20,15 +21,6 @@ pub struct Accounts {
     throttled_us: u64,
     swapped_pages: u64,
     links: Links,
-}
-
-/// Time that one CPU has spent since the machine started, in clock ticks.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Ticks {
-    total: u64,
-    idle: u64,
-    programs: u64,
-    stolen: u64,
 }
 
 /// Activity of the machine between two moments.
@@ -54,7 +46,7 @@ impl Accounts {
         let group = group.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
         let cgroup = read(&format!("/sys/fs/cgroup{}/cpu.stat", group.trim_end_matches('/')));
         Self {
-            cpus: read("/proc/stat").lines().filter_map(cpu).collect(),
+            cpus: Ticks::now(),
             throttled_us: field(&cgroup, "throttled_usec"),
             swapped_pages: field(&vmstat, "pswpin") + field(&vmstat, "pswpout"),
             links: network::links(),
@@ -83,38 +75,8 @@ impl Accounts {
     }
 }
 
-impl Ticks {
-    fn since(&self, earlier: &Self) -> Self {
-        // The kernel's idle time may decrease slightly.
-        let idle = self.idle.saturating_sub(earlier.idle);
-        Self {
-            total: self.total.saturating_sub(earlier.total).max(idle),
-            idle,
-            programs: self.programs.saturating_sub(earlier.programs),
-            stolen: self.stolen.saturating_sub(earlier.stolen),
-        }
-    }
-}
-
 fn percent(part: u64, of: u64) -> f64 {
     100.0 * part as f64 / of.max(1) as f64
-}
-
-/// Parses a line of `/proc/stat` for one CPU: `cpu0`, then user, nice, system, idle, iowait, irq,
-/// softirq and steal. The fields after steal do not count, because user and nice already include
-/// these fields.
-fn cpu(line: &str) -> Option<(usize, Ticks)> {
-    let mut words = line.split_ascii_whitespace();
-    let number = words.next()?.strip_prefix("cpu")?.parse().ok()?;
-    let times: Vec<u64> = words.take(8).map(|word| word.parse().unwrap_or(0)).collect();
-    let [user, nice, system, idle, iowait, _, _, steal] = times[..] else { return None };
-    let ticks = Ticks {
-        total: times.iter().sum(),
-        idle: idle + iowait,
-        programs: user + nice + system,
-        stolen: steal,
-    };
-    Some((number, ticks))
 }
 
 #[cfg(test)]
@@ -122,7 +84,7 @@ mod tests {
     use super::*;
 
     fn accounts(stat: &str) -> Accounts {
-        Accounts { cpus: stat.lines().filter_map(cpu).collect(), ..Accounts::default() }
+        Accounts { cpus: Ticks::parse(stat), ..Accounts::default() }
     }
 
     #[test]
@@ -141,7 +103,6 @@ mod tests {
 
     #[test]
     fn absent_figures_count_as_zero() {
-        assert_eq!(accounts("cpu0 1 2\ncpux 1 2 3 4 5 6 7 8\n"), Accounts::default());
         assert_eq!(
             Accounts::default().since(&Accounts::default(), Duration::ZERO),
             Machine::default()

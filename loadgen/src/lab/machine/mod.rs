@@ -7,5 +7,4 @@ pub(super) mod cpu_time;
 pub mod cpus;
 mod network;
 pub mod ports;
-pub(super) mod schedstat;
 pub(super) mod turn;

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use sysinfo::{Pid, System};
 
 use super::{Scope, Watched};
+use crate::engine::schedstat::{self, Scheduled};
 use crate::lab::machine::container::{Cgroup, Usage};
 use crate::lab::machine::cpu_time;
-use crate::lab::machine::schedstat::{self, Scheduled};
 use crate::measure::{ContainerRecord, ResourceRecord, ResourceSamples};
 
 /// A process, identified by its ID and start time, because the system reuses IDs.

@@ -164,6 +164,8 @@ fn full() -> RunRecord {
             seconds: 1,
             late_seconds: 0,
             throttled_percent: None,
+            cpu_wait_percent: None,
+            cpus_busy_percent: None,
         }];
         target.proofs = serde_json::from_value(json!([{
             "round": 1, "backend": "redis", "question": "GET x", "counter": "items", "counted": 1,

@@ -307,6 +307,8 @@ fn workers_of_other_hosts_have_rows() {
         seconds: 12,
         late_seconds: 0,
         throttled_percent: None,
+        cpu_wait_percent: None,
+        cpus_busy_percent: None,
     };
     record.targets[0].workers =
         vec![worker(0, "load-1", 123_456, Some(34.5)), worker(1, "load-2.example.org", 0, None)];

@@ -176,6 +176,8 @@ pub enum VerdictKind {
     ///       the generator's CPUs, and these CPUs were busy for at least 90 % of the time.
     ///     - The rate was at least 90 % of the [rate that the generator can
     ///       send](../explanation/bottlenecks.md#maximum-rate-of-the-generator).
+    ///     - Workers on other hosts, all together, were at the
+    ///       [limit of their CPUs](../explanation/bottlenecks.md#workers-on-other-hosts).
     ///
     /// - **Remedy:** Look for other programs on loadgen's CPUs. Give loadgen more CPUs or hosts, or use
     ///   fewer users.
@@ -454,12 +456,15 @@ pub enum VerdictKind {
     /// - **Evidence:** Over the seconds with load that counts, one of these conditions holds for a worker:
     ///
     ///     - The worker used at least 90 % of the CPUs that the worker may use.
+    ///     - The worker is on another host, and ran or waited for a CPU for at least 90 % of the time of its CPUs, which
+    ///       were busy for at least 90 % of the time.
+    ///     - A limit of CPU stopped the worker in at least 1 % of the periods in which it had work.
     ///     - The worker's timer was late by 50 ms or more in at least three seconds, and in at least 10 %
     ///       of the seconds.
     ///
     ///     See [Slow workers](../explanation/distributed.md#slow-workers).
     ///
-    /// - **Remedy:** Give slow workers fewer users, more CPUs or separate hosts.
+    /// - **Remedy:** Give slow workers fewer users, more CPUs or separate hosts, and pods no limit of CPU.
     SlowWorker,
     /// The target wrote much to its log.
     ///

@@ -83,12 +83,15 @@ const TRACED: TracedRequest = TracedRequest {
 };
 
 fn news() -> impl Strategy<Value = News> {
-    let sample = (time(), time(), any::<u32>(), time(), any::<u32>(), any::<u32>());
-    let sample = sample.prop_map(|(elapsed, cpu, cpus, lag, periods, throttled)| StrainSample {
-        elapsed,
-        cpu,
+    let times = (time(), time(), time(), time(), time());
+    let sample = (times, any::<u32>(), any::<u32>(), any::<u32>());
+    let sample = sample.prop_map(|(times, cpus, periods, throttled)| StrainSample {
+        elapsed: times.0,
+        cpu: times.1,
+        waited: times.2,
+        busy: times.3,
         cpus,
-        lag,
+        lag: times.4,
         periods,
         throttled,
     });

@@ -110,8 +110,9 @@ async fn find(
         .map_err(LabError::io("start the server of the calibration"))?;
     let plan =
         Plan { known: known_values.to_vec(), ..plan(&job.scenario, job.seed, server.url.clone()) };
-    let pids = generator.pids().into_iter().chain([std::process::id()]);
-    let window = Window::open(pids.map(|pid| Watched::process("generator", pid)).collect());
+    let pids = generator.pids();
+    let window =
+        Window::open(pids.into_iter().map(|pid| Watched::process("generator", pid)).collect());
     let results = generator.round(plan, interrupt.clone(), |_, _| {}).await?;
     let observed = window.map(Window::close).unwrap_or_default();
     let steps = held(&results.series);

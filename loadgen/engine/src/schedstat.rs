@@ -2,7 +2,7 @@
 
 /// Scheduling statistics of a thread since the thread's start. Times are in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::lab) struct Scheduled {
+pub struct Scheduled {
     /// Time that the thread ran on a CPU, in ns.
     pub ran: u64,
     /// Time in which the thread was ready to run but no CPU was free, in ns.
@@ -14,7 +14,8 @@ pub(in crate::lab) struct Scheduled {
 /// Returns the number and the scheduling statistics of each thread of a process. The list is empty
 /// if the process has ended, or if Linux was built without `CONFIG_SCHED_INFO`.
 #[cfg(target_os = "linux")]
-pub(in crate::lab) fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
+#[must_use]
+pub fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
     let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
     tasks
         .flatten()
@@ -28,6 +29,7 @@ pub(in crate::lab) fn threads(pid: u32) -> Vec<(u32, Scheduled)> {
 
 /// Returns an empty list: loadgen reads scheduling statistics only on Linux.
 #[cfg(not(target_os = "linux"))]
+#[must_use]
 pub fn threads(_pid: u32) -> Vec<(u32, Scheduled)> {
     Vec::new()
 }
