@@ -149,8 +149,8 @@ class RunOptions(MeasuringOptions, total=False):
     """Greatest number of rounds for --precision, from 5 to 10000."""
     time_max: Value
     """Greatest time for --precision; the first stage is measured in any case [default: no limit]."""
-    on_worker_loss: Literal["fail", "continue"]
-    """Reaction to the loss of a worker. The exit code is 5 in either case [default: fail]."""
+    on_worker_loss: Literal["fail", "continue", "redistribute"]
+    """Reaction to the loss of a worker. The exit code is 5 in any case [default: fail]."""
     fail_fast: bool
     """End the run as soon as a threshold has failed. The measurements until then are reported and saved."""
     fail_on_regression: Value

@@ -280,10 +280,12 @@ class LossRecord:
     """First round that lacks the worker, from 1."""
     second: int | None
     """Time of the loss, in s from the end of this round's warm-up; 0 before that moment. `null` if the worker was lost before the round."""
+    taken_over_s: float | None
+    """Time from the end of this round's warm-up to the moment from which on the other workers carried the load of this one, in s; `null` if they did not."""
     target: str
     """Target that was being measured when the worker was lost, or that was measured next."""
     users: int
-    """Users of the worker, which no other worker took over."""
+    """Users of the worker."""
     why: str
     """Reason of the loss, if known."""
     worker: int

@@ -224,7 +224,21 @@ impl Cluster {
         let (absent, hellos, held) = ((0..size).collect(), BTreeMap::new(), BTreeMap::new());
         let epoch = seconds_now();
         let sessions = Vec::new();
-        Self { bus, events, size, absent, hellos, processes, sessions, held, epoch, gone, on_loss }
+        let hands = Vec::new();
+        Self {
+            bus,
+            events,
+            size,
+            absent,
+            hellos,
+            processes,
+            sessions,
+            held,
+            epoch,
+            gone,
+            on_loss,
+            hands,
+        }
     }
 
     /// Number of workers that have joined.

@@ -14,7 +14,7 @@ use super::error::ClusterError;
 use super::join::Join;
 use super::messages::{Answer, Command, Hello, News, Report};
 use super::splitting::Splitter;
-use loadgen_engine::{Finished, GooseRound, LoadChange, StrainMonitor};
+use loadgen_engine::{Change, Finished, GooseRound, StrainMonitor};
 use loadgen_measure::Snapshot;
 
 /// Maximum time for which one call of [`join`] looks for a manager.
@@ -116,7 +116,7 @@ enum State {
     /// The round has started in a separate task, `task`, and is running or has ended.
     Started {
         stop: CancellationToken,
-        changes: UnboundedSender<LoadChange>,
+        changes: UnboundedSender<Change>,
         task: JoinHandle<()>,
     },
 }
@@ -147,10 +147,12 @@ impl Worker {
             }
             Command::Change { epoch, change } => {
                 self.fence(epoch)?;
-                if let State::Started { changes, .. } = &self.state {
-                    // A round that has ended needs no change.
-                    let _ = changes.send(change);
-                }
+                self.change(Change::Load(change));
+                Ok(())
+            }
+            Command::TakeOver { epoch, takeovers } => {
+                self.fence(epoch)?;
+                self.change(Change::Processes(takeovers));
                 Ok(())
             }
             Command::Stop { epoch } => {
@@ -161,6 +163,13 @@ impl Worker {
                 Ok(())
             }
             Command::Ping | Command::Quit => Ok(()),
+        }
+    }
+
+    fn change(&self, change: Change) {
+        if let State::Started { changes, .. } = &self.state {
+            // A round that has ended needs no change.
+            let _ = changes.send(change);
         }
     }
 

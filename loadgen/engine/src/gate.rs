@@ -10,6 +10,7 @@ use super::load_change::LoadChange;
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};
+use super::takeover::Takeover;
 use loadgen_measure::{SendGaps, Timeline};
 use loadgen_scenario::{LoadLevel, Until};
 
@@ -37,6 +38,8 @@ enum Model {
 pub(super) struct Visitor<'a> {
     /// Number of the user, in its process and in the whole test.
     pub number: Number,
+    /// Place of the user among all users of the load: it sends while the load is more users than that.
+    pub place: u32,
     /// Newest version of the closed model that the user has read; `None` before the first reading.
     seen: Option<&'a LatestValue<Closed>>,
 }
@@ -44,8 +47,8 @@ pub(super) struct Visitor<'a> {
 impl Visitor<'_> {
     /// Creates the visitor for a user that has not asked for an iteration yet.
     #[must_use]
-    pub(super) fn new(number: Number) -> Self {
-        Self { number, seen: None }
+    pub(super) fn new(number: Number, place: u32) -> Self {
+        Self { number, place, seen: None }
     }
 }
 
@@ -79,8 +82,8 @@ impl Gate {
         let model = match Open::new(plan) {
             None => Model::Closed(LatestValue::new(Closed::new(load, plan.warmup))),
             Some(arrivals) => {
-                let users = plan.share.users(load.users);
-                Model::Open(Box::new(Senders::new(arrivals, users, start, end)))
+                // One process may come to have the users of all.
+                Model::Open(Box::new(Senders::new(arrivals, load.users, start, end)))
             }
         };
         Self {
@@ -97,6 +100,12 @@ impl Gate {
     #[must_use]
     pub(super) fn timeline(&self) -> Timeline {
         self.timeline
+    }
+
+    /// Returns the moment that is so long after the common start.
+    #[must_use]
+    pub(super) fn moment(&self, after: Duration) -> Instant {
+        self.start + after
     }
 
     /// Returns the [`RoundEnd`], which wakes the registered users.
@@ -120,6 +129,14 @@ impl Gate {
             _ => return,
         }
         self.end.wake();
+    }
+
+    /// Deals the arrivals of lost processes to the others. Users of the closed model are dealt by their places.
+    pub(super) fn take_over(&self, takeovers: &[Takeover]) {
+        if let Model::Open(senders) = &self.model {
+            senders.take_over(takeovers);
+            self.end.wake();
+        }
     }
 
     /// Whether the round was ended early.
@@ -200,7 +217,7 @@ impl Gate {
             let counted = now >= self.timeline.measured;
             let turn = match now.checked_duration_since(self.start) {
                 None => Turn::At(Duration::ZERO),
-                Some(elapsed) => closed.value().turn(user.number.global, elapsed),
+                Some(elapsed) => closed.value().turn(user.place, elapsed),
             };
             match turn {
                 Turn::Over => return None,

@@ -18,7 +18,7 @@ use super::countdown::{Countdown, OneLess};
 use super::error::EngineError;
 use super::gate::Gate;
 use super::load::{Closed, Turn};
-use super::load_change::LoadChange;
+use super::load_change::Change;
 use super::plan::Plan;
 use super::reading_lag::ReadingLag;
 use super::rows::Supply;
@@ -75,8 +75,8 @@ impl Finished {
 pub struct GooseRound {
     plan: Plan,
     transport: Transport,
-    changes: mpsc::UnboundedReceiver<LoadChange>,
-    change: mpsc::UnboundedSender<LoadChange>,
+    changes: mpsc::UnboundedReceiver<Change>,
+    change: mpsc::UnboundedSender<Change>,
     strain: Arc<StrainMonitor>,
 }
 
@@ -90,10 +90,9 @@ impl GooseRound {
         Ok(Self { plan, transport, changes, change, strain })
     }
 
-    /// Returns the sender for load changes during the round. Each change must be created with
-    /// [`LoadChange::of`], from the plan of the whole test.
+    /// Returns the sender for changes during the round.
     #[must_use]
-    pub fn changes(&self) -> mpsc::UnboundedSender<LoadChange> {
+    pub fn changes(&self) -> mpsc::UnboundedSender<Change> {
         self.change.clone()
     }
 
@@ -278,7 +277,8 @@ fn goose_attack(
                 let (shared, ended) = (shared.clone(), ended.clone());
                 tokio::spawn(async move {
                     let _ended = OneLess(&ended);
-                    shared.run_user(local).await;
+                    let place = shared.plan.share.number(local).global;
+                    shared.run_user(local, place).await;
                 })
             })
             .collect();

@@ -44,6 +44,7 @@ mod senders;
 mod single_process;
 mod strain_monitor;
 mod stream;
+mod takeover;
 mod timer;
 mod tracing;
 mod transport;
@@ -58,7 +59,7 @@ pub use goose_round::{Finished, GooseRound};
 #[cfg(any(test, fuzzing))]
 pub use grpc::fuzzing::reply_foreign;
 pub use happy_eyeballs::dial;
-pub use load_change::{LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
+pub use load_change::{Change, LoadChange, LoadChangeError, LoadChangeRequest, RoundControl};
 pub use null_server::{NullAnswer, NullServer, WHICH};
 pub use plan::{Plan, Share};
 pub use results::{Host, LostWorker, Results, Seen, StartSkew, WorkerResults};
@@ -67,6 +68,7 @@ pub use single_process::{run_alone, run_both};
 pub use strain_monitor::StrainMonitor;
 #[cfg(any(test, fuzzing))]
 pub use stream::fuzzing::stream_foreign;
+pub use takeover::Takeover;
 #[cfg(any(test, fuzzing))]
 pub use transport::{http2_foreign, journey_foreign, read_foreign};
 pub use trial::{TrialAnswer, Tried, try_steps};

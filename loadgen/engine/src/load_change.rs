@@ -1,4 +1,4 @@
-//! Controls a round while it runs: ends it, or changes its load.
+//! Controls a round while it runs: ends it, or changes its load or who makes it.
 
 use std::time::Duration;
 
@@ -9,6 +9,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::plan::Plan;
+use super::takeover::Takeover;
 use loadgen_scenario::{LoadLevel, LoadLevelError};
 
 /// Time from a request for a load change to the change: far more
@@ -23,6 +24,15 @@ pub struct LoadChange {
     pub at: Duration,
     /// New load level, over all workers.
     pub to: LoadLevel,
+}
+
+/// A change of a round that runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// Another load, made by the same processes. It was created with [`LoadChange::of`], from the plan of the whole test.
+    Load(LoadChange),
+    /// The same load, made by other processes: all takeovers of the round so far.
+    Processes(Vec<Takeover>),
 }
 
 /// Reason why the load of a round was not changed.
@@ -49,11 +59,16 @@ impl LoadChange {
     /// Returns an error if the load cannot be changed to `to`, or if the round is about to end.
     pub fn of(plan: &Plan, elapsed: Duration, to: LoadLevel) -> Result<Self, LoadChangeError> {
         plan.scenario.check_change(to)?;
-        let at = elapsed + LEAD;
-        if plan.length().is_some_and(|end| at >= end) {
-            return Err(LoadChangeError::TooLate);
-        }
+        let at = Self::when(plan, elapsed).ok_or(LoadChangeError::TooLate)?;
         Ok(Self { at, to })
+    }
+
+    /// Returns when a change of a round of `plan` takes effect that is asked for `elapsed` after the start; `None` if the
+    /// round is about to end.
+    #[must_use]
+    pub fn when(plan: &Plan, elapsed: Duration) -> Option<Duration> {
+        let at = elapsed + LEAD;
+        plan.length().is_none_or(|end| at < end).then_some(at)
     }
 
     /// Returns the second in which the change happens, counted from the end of a warm-up of this

@@ -76,6 +76,9 @@ pub struct LostWorker {
     pub second: Option<u32>,
     /// Reason for the loss, in words.
     pub why: String,
+    /// Time from the end of the warm-up to the moment from which on the other workers carried its load; `None` if they
+    /// did not.
+    pub taken_over: Option<Duration>,
 }
 
 /// Upper bound of the time between the earliest and the latest moment at which a worker of a round
@@ -133,7 +136,9 @@ impl Results {
     /// [`Results::gaps`]. Returns `None` if nothing is missing.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
-        let lost = self.lost.iter().map(ToString::to_string);
+        // Who had no share of the load is not missing.
+        let lost = self.lost.iter().filter(|lost| self.worker(lost.worker).is_some());
+        let lost = lost.map(ToString::to_string);
         let all: Vec<String> = lost.chain(self.gaps()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
@@ -156,10 +161,11 @@ impl Results {
         self.workers.iter().find(|of| of.worker == worker)
     }
 
-    /// Returns the number of users of the lost workers.
+    /// Returns the number of users of the lost workers, without those that other workers took over.
     #[must_use]
     pub fn users_lost(&self) -> u32 {
-        let lost = self.lost.iter().filter_map(|lost| self.worker(lost.worker));
+        let lost = self.lost.iter().filter(|lost| lost.taken_over.is_none());
+        let lost = lost.filter_map(|lost| self.worker(lost.worker));
         lost.map(|worker| worker.users).sum()
     }
 
@@ -253,7 +259,12 @@ mod tests {
         assert_eq!(whole.missing(), None);
         let all = Results {
             workers: vec![worker(0, &[]), worker(1, &[1..2, 4..8])],
-            lost: vec![LostWorker { worker: 0, second: Some(2), why: "it ended".to_owned() }],
+            lost: vec![LostWorker {
+                worker: 0,
+                second: Some(2),
+                why: "it ended".to_owned(),
+                taken_over: None,
+            }],
             refused: vec!["there is no worker 7".to_owned()],
             ..Results::default()
         };

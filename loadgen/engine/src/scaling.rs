@@ -1,11 +1,11 @@
-//! Changes the load while a round runs, and starts the users that a change brings.
+//! Changes the load while a round runs, or who makes it, and starts the users that a change brings.
 //!
 //! Goose starts the planned users, and cannot start more of them later. Users that a change brings
 //! run in separate tasks, and otherwise do not differ. Surplus users wait at the gate.
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
@@ -14,7 +14,9 @@ use super::alarm::Alarm;
 use super::countdown::OneLess;
 use super::error::EngineError;
 use super::gate::Gate;
-use super::load_change::LoadChange;
+use super::load_change::Change;
+use super::plan::Plan;
+use super::takeover::Deal;
 use super::user::Shared;
 use loadgen_scenario::LoadLevel;
 
@@ -25,13 +27,17 @@ pub(super) fn may_come(gate: &Gate) -> bool {
     gate.end().is_some()
 }
 
-/// Applies load changes until the round is over, and completes when all added users have ended.
-/// Returns the number of users of this process: the `planned` users and the added users.
+/// Applies changes until the round is over, and completes when all added users have ended. Returns the number of users
+/// of this process: the `planned` users and the added users.
 pub(super) async fn follow(
-    mut changes: UnboundedReceiver<LoadChange>,
+    mut changes: UnboundedReceiver<Change>,
     shared: &Arc<Shared>,
     planned: u32,
 ) -> Result<u32, EngineError> {
+    let Plan { share, scenario, .. } = &shared.plan;
+    // Places of users in the whole load that have been dealt.
+    let mut dealt = scenario.load.users;
+    let mut deal = Deal::new(share.of);
     let mut here = planned;
     let mut later = JoinSet::new();
     {
@@ -43,15 +49,33 @@ pub(super) async fn follow(
                 () = &mut over => break,
                 Some(change) = changes.recv() => change,
             };
-            shared.gate.change(change);
-            if let LoadLevel::Users(users) = change.to {
-                let wanted = shared.plan.share.users(users).max(here);
-                shared.iterating.add(wanted - here);
-                for local in here..wanted {
-                    let shared = shared.clone();
-                    later.spawn(async move { shared.run_user(local).await });
+            let mut begin = |place: u32, at: Duration| {
+                let (local, shared) = (here, shared.clone());
+                here += 1;
+                shared.iterating.add(1);
+                later.spawn(async move { shared.run_user_at(local, place, at).await });
+            };
+            match change {
+                Change::Load(change) => {
+                    shared.gate.change(change);
+                    let LoadLevel::Users(users) = change.to else { continue };
+                    let new = dealt..users.max(dealt);
+                    dealt = new.end;
+                    // Who has it at the end: a takeover may be known that is still to come.
+                    new.filter(|place| deal.owner((*place).into(), Duration::MAX) == share.index)
+                        .for_each(|place| begin(place, Duration::ZERO));
                 }
-                here = wanted;
+                Change::Processes(takeovers) => {
+                    shared.gate.take_over(&takeovers);
+                    for at in deal.learn(&takeovers) {
+                        let comes = |place: &u32| {
+                            let place = u64::from(*place);
+                            deal.owner(place, at) == share.index
+                                && deal.owner_before(place, at) != share.index
+                        };
+                        (0..dealt).filter(comes).for_each(|place| begin(place, at));
+                    }
+                }
             }
         }
     }

@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 
 use super::alarm::Alarm;
 use super::load::{Arrival, Open};
+use super::takeover::Takeover;
 use super::timer::Timer;
 use loadgen_measure::{SendGaps, SendGapsMeter};
 
@@ -68,16 +69,11 @@ pub(super) struct Due {
 }
 
 impl Senders {
-    /// Creates the senders for `users` users and a round from `start` to `end`; `end` is `None` if
+    /// Creates the senders for at most `users` users and a round from `start` to `end`; `end` is `None` if
     /// iterations end the round. Must be called within a Tokio runtime.
     pub(super) fn new(arrivals: Open, users: u32, start: Instant, end: Option<Instant>) -> Self {
-        let state = State {
-            arrivals,
-            idle: Vec::with_capacity(users as usize),
-            is_led: false,
-            is_over: false,
-            unsent: Vec::new(),
-        };
+        let state =
+            State { arrivals, idle: Vec::new(), is_led: false, is_over: false, unsent: Vec::new() };
         Self {
             start,
             end,
@@ -139,6 +135,13 @@ impl Senders {
     /// the leader, the user that waits for the next arrival, afterwards.
     pub(super) fn change(&self, at: Duration, rate: f64) {
         self.state().arrivals.change(at, rate);
+        self.changes.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// From the time of each takeover on, sends also arrivals of the lost process. The caller must wake the leader
+    /// afterwards.
+    pub(super) fn take_over(&self, takeovers: &[Takeover]) {
+        self.state().arrivals.take_over(takeovers);
         self.changes.fetch_add(1, Ordering::AcqRel);
     }
 

@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::error::EngineError;
 use super::goose_round::GooseRound;
-use super::load_change::RoundControl;
+use super::load_change::{Change, RoundControl};
 use super::plan::{Plan, Share};
 use super::results::{Results, Seen, WorkerResults};
 use loadgen_measure::{Counts, GrowingSeries, Phase, Series};
@@ -113,7 +113,7 @@ impl Ready {
                 if let Some(decided) = asked.decide(&plan, elapsed) {
                     changes.push(decided);
                     // A round that is over needs no change.
-                    let _ = change.send(decided);
+                    let _ = change.send(Change::Load(decided));
                 }
             }
         };

@@ -241,7 +241,7 @@ pub struct RunArgs {
     /// Greatest time for --precision; the first stage is measured in any case [default: no limit].
     #[arg(long, value_name = "TIME", requires = "precision", value_parser = parse_duration, allow_hyphen_values = true)]
     pub time_max: Option<Duration>,
-    /// Reaction to the loss of a worker. The exit code is 5 in either case [default: fail].
+    /// Reaction to the loss of a worker. The exit code is 5 in any case [default: fail].
     #[arg(long, value_name = "REACTION", value_enum)]
     pub on_worker_loss: Option<OnWorkerLoss>,
     /// End the run as soon as a threshold has failed. The measurements until then are reported and
@@ -387,6 +387,8 @@ pub enum OnWorkerLoss {
     Fail,
     /// Continue with the other workers, each with its own share of the load.
     Continue,
+    /// Continue with the other workers, which take over the users and the rate of the lost one.
+    Redistribute,
 }
 
 /// Options of `check`.

@@ -3,7 +3,7 @@
 use super::measure::{carry_out, save};
 use super::options::request::FromUrls;
 use super::options::{
-    Contest, Output, duet, gate, hosts, job, junit, precision, probe, profile, request,
+    Contest, Output, duet, gate, hosts, job, junit, losses, precision, probe, profile, request,
     scenario_to_run, slices, unused,
 };
 use crate::cli::{OnWorkerLoss, RunArgs};
@@ -77,7 +77,9 @@ pub(super) fn resolve(
     job.on_loss = match args.on_worker_loss {
         None | Some(OnWorkerLoss::Fail) => OnLoss::Fail,
         Some(OnWorkerLoss::Continue) => OnLoss::Continue,
+        Some(OnWorkerLoss::Redistribute) => OnLoss::Redistribute,
     };
+    losses::check(&job)?;
     let (rounds_max, time_max) = (args.rounds_max, args.time_max);
     let precision = args.precision.map(|percent| Precision { percent, rounds_max, time_max });
     let (fail_fast, fail_on_regression) = (args.fail_fast, args.fail_on_regression);

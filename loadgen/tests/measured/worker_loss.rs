@@ -1,4 +1,4 @@
-//! `--on-worker-loss continue`: one of three workers is lost, and the run goes on without it.
+//! `--on-worker-loss`: one of three workers is lost, and the run goes on without it.
 
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
@@ -26,12 +26,13 @@ struct Lossy {
 }
 
 /// Sends `how` to one of a run's three workers, 2.5 s into the first round.
-async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
+async fn lose(how: Signal, reaction: &str, rounds: &str, duration: &str) -> Lossy {
     let _alone = machine::alone().await;
     let server = Counting::start().await;
     let project = Project::real().file("mine.toml", SCENARIO);
     let fixed = ["-s=mine.toml", "--url", &server.url, "--workers=3", "--out=run"];
-    let lossy = ["--on-worker-loss=continue", "--warmup=300ms", "--no-calibrate", rounds, duration];
+    let reaction = format!("--on-worker-loss={reaction}");
+    let lossy = [&reaction, "--warmup=300ms", "--no-calibrate", rounds, duration];
     let mut command = project.command(&[&fixed[..], &lossy[..]].concat());
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let lines = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -58,7 +59,7 @@ async fn lose(how: Signal, rounds: &str, duration: &str) -> Lossy {
     });
     let told = telling.join().unwrap();
     let (seen, line) = told.iter().find(|(_, line)| line.contains("was lost")).unwrap();
-    assert!(line.ends_with("; the other workers continue"), "{line}");
+    assert!(line.contains("; the other workers "), "{line}");
     assert_gone(&pids, Duration::from_secs(2));
     let document =
         serde_json::from_slice(&std::fs::read(project.path("run/run.json")).unwrap()).unwrap();
@@ -102,7 +103,7 @@ fn check_document(lossy: &Lossy, rounds: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_continues_without_a_killed_worker() {
-    let lossy = lose(Signal::KILL, "--rounds=2", "--duration=4s").await;
+    let lossy = lose(Signal::KILL, "continue", "--rounds=2", "--duration=4s").await;
     println!("seen after {:?}", lossy.seen_after);
     assert!(lossy.seen_after < Duration::from_secs(1), "{:?}", lossy.seen_after);
     assert_eq!(lossy.exit_code, Some(5), "{}", lossy.report);
@@ -114,7 +115,7 @@ async fn a_run_continues_without_a_killed_worker() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_run_continues_without_a_paused_worker() {
-    let lossy = lose(Signal::STOP, "--rounds=1", "--duration=8s").await;
+    let lossy = lose(Signal::STOP, "continue", "--rounds=1", "--duration=8s").await;
     println!("seen after {:?}", lossy.seen_after);
     assert!(lossy.seen_after < Duration::from_secs(4), "{:?}", lossy.seen_after);
     assert_eq!(lossy.exit_code, Some(5), "{}", lossy.report);
@@ -124,9 +125,36 @@ async fn a_run_continues_without_a_paused_worker() {
     insta::assert_snapshot!(degraded(&lossy.report));
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_run_continues_with_the_load_of_a_killed_worker() {
+    let lossy = lose(Signal::KILL, "redistribute", "--rounds=2", "--duration=4s").await;
+    assert_eq!(lossy.exit_code, Some(5), "{}", lossy.report);
+    let target = &lossy.document["targets"][0];
+    let rounds = target["rounds"].as_array().unwrap();
+    let is_whole: Vec<_> = rounds.iter().map(|round| round["whole"].as_bool().unwrap()).collect();
+    assert_eq!(is_whole, [false, true], "the round of the loss is marked");
+    for round in rounds {
+        let users = (&round["users_planned"], &round["users_achieved"]);
+        assert_eq!(users, (&6.into(), &6.into()), "all users were there at the end");
+        assert_eq!(round["total"]["errors"], 0);
+    }
+    let lost = &lossy.document["degraded"]["lost"];
+    assert_eq!((lost.as_array().unwrap().len(), &lost[0]["users"]), (1, &2.into()), "{lost}");
+    let (second, taken) = (lost[0]["second"].as_f64().unwrap(), lost[0]["taken_over_s"].as_f64());
+    assert!(taken.is_some_and(|taken| taken > second && taken < second + 3.0), "{lost}");
+    let words: Vec<&str> = lossy.report.split_whitespace().collect();
+    let said = words.join(" ");
+    assert!(said.contains("and the others carried its load from second"), "{said}");
+    assert!(lossy.report.lines().all(|line| line.chars().count() <= 80), "{}", lossy.report);
+}
+
 #[test]
 fn an_unknown_reaction_to_a_loss_is_refused() {
     let finished = Project::real().run(&["-s=direct", "--on-worker-loss=retry"]);
     assert_eq!(finished.code, Some(2), "{}", finished.said());
-    assert!(finished.stderr.contains("[possible values: fail, continue]"), "{}", finished.said());
+    assert!(
+        finished.stderr.contains("[possible values: fail, continue, redistribute]"),
+        "{}",
+        finished.said()
+    );
 }

@@ -107,6 +107,9 @@ const LOSS: (&str, &[&[&str]]) = (
         &["--on-worker-loss=fail", URL],
         &["--on-worker-loss=continue", URL],
         &["--on-worker-loss=continue", "--workers=1", URL],
+        &["--on-worker-loss=redistribute", "--workers=1", URL],
+        &["--on-worker-loss=redistribute", "--workers=2", "--iterations=9", URL],
+        &["--on-worker-loss=redistribute", "--workers=2", "--duet", URL],
     ],
 );
 

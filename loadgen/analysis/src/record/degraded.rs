@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Reason why a result differs from the plan.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Degraded {
     /// Events that degraded the result, in one text.
     pub reason: String,
@@ -15,7 +15,7 @@ pub struct Degraded {
 }
 
 /// A lost worker, and the time from which the load was less than planned.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRecord {
     /// Number of the worker, from 0.
     pub worker: u32,
@@ -29,15 +29,19 @@ pub struct LossRecord {
     /// Time of the loss, in s from the end of this round's warm-up; 0 before that moment. `None` if
     /// the worker was lost before the round.
     pub second: Option<u32>,
-    /// Users of the worker, which no other worker took over.
+    /// Users of the worker.
     pub users: u32,
+    /// Time from the end of this round's warm-up to the moment from which on the other workers carried the load of this
+    /// one, in s; `None` if they did not.
+    #[serde(default)]
+    pub taken_over_s: Option<f64>,
     /// Reason of the loss, if known.
     pub why: String,
 }
 
 impl fmt::Display for LossRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { worker, host, target, round, second, why, .. } = self;
+        let Self { worker, host, target, round, second, why, taken_over_s, .. } = self;
         write!(f, "worker {worker}")?;
         if let Some(host) = host {
             write!(f, " on {host}")?;
@@ -46,6 +50,10 @@ impl fmt::Display for LossRecord {
             Some(second) => write!(f, " was lost in second {second} of round {round}")?,
             None => write!(f, " was lost before round {round}")?,
         }
-        write!(f, " ({target}): {why}")
+        write!(f, " ({target}): {why}")?;
+        match taken_over_s {
+            Some(at) => write!(f, ", and the others carried its load from second {at:.1} on"),
+            None => Ok(()),
+        }
     }
 }

@@ -79,7 +79,8 @@ impl Cluster {
         let mut shared: Vec<Option<Arc<Blob>>> = vec![None; whole.len()];
         let mut parcels = Vec::new();
         for worker in self.present() {
-            let part = plan.part(self.share(worker));
+            let Some(share) = self.share(worker) else { continue };
+            let part = plan.part(share);
             let mut blobs = Vec::new();
             for ((own, whole), shared) in part.scenario.rows.iter().zip(whole).zip(&mut shared) {
                 blobs.push(match shared {

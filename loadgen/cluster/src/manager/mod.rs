@@ -55,6 +55,8 @@ pub struct Cluster {
     /// Reason for the loss of each lost worker, by the worker's number.
     pub(super) gone: BTreeMap<u32, String>,
     pub(super) on_loss: OnLoss,
+    /// Workers to which the load of the newest round was dealt, in the order of their shares.
+    pub(super) hands: Vec<u32>,
 }
 
 /// A round that all workers have prepared, and can start.
@@ -87,8 +89,7 @@ impl Cluster {
 
     /// Runs one round of `plan`, in which each worker generates its share of the load. `control`
     /// can change the load or end the round. Calls `show` with each event, such as new results or a
-    /// loss, together with all results so far. The loss of a worker ends the round on all other
-    /// workers, unless [`OnLoss::Continue`] is set. A lost worker's share is not redistributed.
+    /// loss, together with all results so far. What the loss of a worker does is said by [`OnLoss`].
     ///
     /// # Errors
     /// If the round could not begin. After the beginning the results are always
@@ -116,6 +117,7 @@ impl Cluster {
         self.epoch += 1;
         self.take_note();
         self.check_present()?;
+        self.deal();
         let digest = self.prepare(plan).await?;
         let round_trips = self.measure_round_trips().await;
         self.check_present()?;
@@ -214,11 +216,23 @@ impl Cluster {
         self.size - self.absent.len() as u32
     }
 
-    /// Returns this worker's share of the load. A lost worker's share does not change.
+    /// Returns this worker's share of the newest round's load; `None` if it was lost before. A share does not change in
+    /// the round.
     #[must_use]
-    pub fn share(&self, worker: u32) -> Share {
-        let before = self.absent.range(..worker).count() as u32;
-        Share { index: worker - before, of: self.workers() }
+    pub fn share(&self, worker: u32) -> Option<Share> {
+        let index = self.hands.iter().position(|hand| *hand == worker)?;
+        // There are no more hands than workers, whose number is a `u32`.
+        Some(Share { index: index as u32, of: self.hands.len() as u32 })
+    }
+
+    /// Deals the load of the next round: also to lost workers, whose load is then missing, unless the others carry it.
+    fn deal(&mut self) {
+        self.hands = match self.on_loss {
+            OnLoss::Redistribute => self.present(),
+            OnLoss::Fail | OnLoss::Continue => {
+                (0..self.size).filter(|worker| !self.absent.contains(worker)).collect()
+            }
+        };
     }
 
     /// Returns the number of each present worker, and the name of the worker's host. The name is
@@ -297,19 +311,20 @@ impl Cluster {
             worker: *worker,
             second: None,
             why: why.clone(),
+            taken_over: None,
         };
         self.gone.iter().map(lost).collect()
     }
 
-    /// Returns whether another round can run: either no worker is lost, or [`OnLoss::Continue`] is
-    /// set and at least one worker remains.
+    /// Returns whether another round can run: either no worker is lost, or the others go on without it, and at least one
+    /// worker remains.
     #[must_use]
     pub fn can_go_on(&self) -> bool {
         self.check_present().is_ok()
     }
 
     fn check_present(&self) -> Result<(), ClusterError> {
-        let goes_on = self.on_loss == OnLoss::Continue && !self.present().is_empty();
+        let goes_on = self.on_loss != OnLoss::Fail && !self.present().is_empty();
         match self.lost().into_iter().next() {
             Some(lost) if !goes_on => Err(ClusterError::Lost(lost)),
             _ => Ok(()),

@@ -12,7 +12,7 @@ use crate::bus::Event;
 use crate::error::ClusterError;
 use crate::messages::{Command, News, Report};
 use crate::round_state::{Action, Input, RoundState, Schedule};
-use loadgen_engine::{LoadChange, Plan, Results, RoundControl, Seen, StartSkew};
+use loadgen_engine::{LoadChange, Plan, Results, RoundControl, Seen, Share, StartSkew, Takeover};
 use loadgen_measure::GrowingSeries;
 use loadgen_scenario::Load;
 
@@ -55,6 +55,7 @@ pub(super) struct RoundUnderWay<'a, F> {
     /// Commands to change the load that workers have not acknowledged yet.
     changing: JoinSet<(u32, Result<(), ClusterError>)>,
     changes: Vec<LoadChange>,
+    takeovers: Vec<Takeover>,
     show: F,
 }
 
@@ -94,6 +95,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             stopping: JoinSet::new(),
             changing: JoinSet::new(),
             changes: Vec::new(),
+            takeovers: Vec::new(),
             show,
         };
         round.show(Seen::Started((began + lead).into_std()));
@@ -151,7 +153,12 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         self.show(Seen::Complete);
         let load = &self.plan.scenario.load;
         let results = self.state.into_results(|seconds| held(load, seconds));
-        let results = self.cluster.told_of(results, load.users, &self.round_trips);
+        let mut results = self.cluster.told_of(results, load.users, &self.round_trips);
+        for lost in &mut results.lost {
+            let index = self.cluster.share(lost.worker).map(|share| share.index);
+            let taken = self.takeovers.iter().find(|takeover| Some(takeover.lost) == index);
+            lost.taken_over = taken.map(|takeover| takeover.at.saturating_sub(self.plan.warmup));
+        }
         Results { changes: self.changes, start_skew: Some(self.start_skew), ..results }
     }
 
@@ -209,8 +216,30 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                     self.show(Seen::Lost(&lost));
                 }
                 Action::Fence(worker) => self.cluster.fence(worker),
+                Action::TakeOver(lost) => self.take_over(lost),
             }
         }
+    }
+
+    /// Tells all workers that are left to carry the load of a lost one, unless the round is about to end.
+    fn take_over(&mut self, lost: u32) {
+        let heard = self.since_start() + farthest(&self.round_trips);
+        let Some(at) = LoadChange::when(self.plan, heard) else { return };
+        // Each takeover has a moment of its own.
+        let after = |earlier: &Takeover| earlier.at + Duration::from_nanos(1);
+        let at = self.takeovers.last().map_or(at, |earlier| at.max(after(earlier)));
+        let Some(Share { index: lost, of }) = self.cluster.share(lost) else { return };
+        let with_users = of.min(self.plan.scenario.load.users);
+        let left = self.cluster.present().into_iter().filter(|worker| self.state.awaits(*worker));
+        let by = left.filter_map(|worker| Some(self.cluster.share(worker)?.index));
+        let by: Vec<u32> = by.filter(|index| *index < with_users).collect();
+        if by.is_empty() || lost >= with_users {
+            return;
+        }
+        self.takeovers.push(Takeover { at, lost, by });
+        let (epoch, takeovers) = (self.cluster.epoch, &self.takeovers);
+        let command = |_| Command::TakeOver { epoch, takeovers: takeovers.clone() };
+        self.cluster.send_to_all(&mut self.changing, "a takeover", command, COMMAND_LIMIT);
     }
 
     /// Returns why the connection of a worker was lost. If the worker's process on this machine
@@ -258,9 +287,10 @@ impl Cluster {
         users: u32,
         round_trips: &BTreeMap<u32, Duration>,
     ) -> Results {
+        results.workers.retain(|of| self.share(of.worker).is_some());
         for of in &mut results.workers {
             of.host = self.host(of.worker);
-            of.users = self.share(of.worker).users(users);
+            of.users = self.share(of.worker).map_or(0, |share| share.users(users));
             of.round_trip = round_trips.get(&of.worker).copied();
         }
         results

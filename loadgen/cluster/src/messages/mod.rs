@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::address::host_name;
 use super::blobs::{Assignment, Chunk, Digest};
 use super::encoding::decode;
-use loadgen_engine::{Finished, LoadChange};
+use loadgen_engine::{Finished, LoadChange, Takeover};
 use loadgen_measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase the number with every change to a message in this
@@ -103,6 +103,13 @@ pub enum Command {
         /// New load, and the time at which the load changes: late enough for the
         /// change to reach every worker first.
         change: LoadChange,
+    },
+    /// Carry more of the load of the round, because workers were lost.
+    TakeOver {
+        /// Epoch (unique number) of the round.
+        epoch: u32,
+        /// All takeovers of the round so far, so that it does not matter which command arrives first.
+        takeovers: Vec<Takeover>,
     },
     /// End the round now, and report the results so far.
     Stop {

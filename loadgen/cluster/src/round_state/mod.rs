@@ -32,6 +32,8 @@ pub enum OnLoss {
     /// The other workers continue, each with its own share of the load, as
     /// long as at least one worker is left.
     Continue,
+    /// Like `Continue`, but the other workers carry the whole load.
+    Redistribute,
 }
 
 /// Planned times of a round, counted from the command to start.
@@ -77,6 +79,8 @@ pub(super) enum Action {
     /// Ensure that the worker with this number puts no load on the target: the worker
     /// was lost, and may still be running.
     Fence(u32),
+    /// Let the other workers carry the load of the worker with this number.
+    TakeOver(u32),
 }
 
 /// State of a round that has started.
@@ -280,13 +284,17 @@ impl RoundState {
         self.set(worker, State::Lost);
         let second = now.saturating_sub(self.schedule.measured).as_secs();
         let second = was_awaited.then(|| u32::try_from(second).unwrap_or(u32::MAX));
-        let lost = LostWorker { worker, second, why };
+        let lost = LostWorker { worker, second, why, taken_over: None };
         self.actions.push(Action::Lose(lost.clone()));
         self.fence(worker);
         if was_awaited {
             self.lost.push(lost);
-            if self.on_loss == OnLoss::Fail {
-                self.stop(now);
+            match self.on_loss {
+                OnLoss::Fail => self.stop(now),
+                OnLoss::Redistribute if !self.is_stopping => {
+                    self.actions.push(Action::TakeOver(worker));
+                }
+                OnLoss::Continue | OnLoss::Redistribute => {}
             }
         }
     }

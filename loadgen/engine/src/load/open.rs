@@ -7,6 +7,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::profile::LoadProfile;
 use crate::plan::Plan;
+use crate::takeover::{Deal, Takeover};
 use loadgen_scenario::{Arrivals, Model, Until};
 
 /// Due times of the iterations of one process in the open model, in order: the arrivals.
@@ -21,9 +22,9 @@ pub struct Open {
     requests: f64,
     warmup: Duration,
     end: Option<Duration>,
-    /// Index, from 0, of the one arrival among every `of` arrivals that this process takes.
-    index: u64,
-    of: u64,
+    /// Index of this process among those to which the arrivals are dealt.
+    index: u32,
+    deal: Deal,
     next: Cursor,
     /// State of `next` before the latest arrival was taken, to take the arrival back.
     before: Cursor,
@@ -83,9 +84,9 @@ impl Open {
             requests,
             warmup: plan.warmup,
             end: plan.length(),
-            index: plan.share.index.into(),
+            index: plan.share.index,
             // A process without a user sends nothing.
-            of: plan.share.of.min(load.users).into(),
+            deal: Deal::new(plan.share.of.min(load.users)),
             before: next.clone(),
             next,
         })
@@ -94,6 +95,11 @@ impl Open {
     /// Replaces the planned rate by `rate` requests per second from `at` on.
     pub fn change(&mut self, at: Duration, rate: f64) {
         self.rate = self.rate.changed(at, rate / self.requests);
+    }
+
+    /// From the time of each takeover on, deals the arrivals of the lost process to the others.
+    pub fn take_over(&mut self, takeovers: &[Takeover]) {
+        self.deal.learn(takeovers);
     }
 
     /// Takes back the latest arrival, so that the iterator returns this arrival again, at another
@@ -132,9 +138,8 @@ impl Iterator for Open {
     fn next(&mut self) -> Option<Arrival> {
         self.before.clone_from(&self.next);
         loop {
-            let turn = self.next.gone % self.of;
             let arrival = self.next_of_all()?;
-            if turn == self.index {
+            if self.deal.owner(arrival.number, arrival.due) == self.index {
                 return Some(arrival);
             }
         }
@@ -145,6 +150,7 @@ impl Iterator for Open {
 mod tests {
     use super::*;
     use crate::Share;
+    use crate::takeover::tests::takeovers;
     use loadgen_scenario as scenario;
     use proptest::prelude::*;
 
@@ -286,6 +292,43 @@ mod tests {
             let mut all: Vec<Arrival> = (0..of).flat_map(|index| share(index, of)).collect();
             all.sort_by_key(|arrival| arrival.due);
             prop_assert_eq!(all, share(0, 1));
+        }
+
+        #[test]
+        fn those_left_send_the_arrivals_of_the_lost(
+            rate in 1u32..2_000, of in 2u32..9, poisson: bool, order in prop::collection::vec(any::<prop::sample::Index>(), 1..4),
+            told in prop::collection::vec(0u64..100, 9),
+        ) {
+            let kind = if poisson { "poisson" } else { "even" };
+            let load = format!("rate = {rate}\narrivals = \"{kind}\"\nduration = \"900ms\"");
+            let takeovers = takeovers(of, &order);
+            let takeovers: Vec<Takeover> =
+                takeovers.into_iter().map(|takeover| Takeover { at: takeover.at / 5, ..takeover }).collect();
+            // A process is lost when others take over from it: what it sends later never arrives.
+            let share = |index: u32| {
+                let mut open = Open::new(&plan(&load, 0, Share { index, of })).unwrap();
+                let (mut sent, mut known) = (Vec::new(), 0);
+                while known < takeovers.len() {
+                    // Each process hears of a takeover at another time before it.
+                    let at = takeovers[known].at;
+                    let heard = at - Duration::from_millis(told[(index as usize + known) % told.len()].min(100));
+                    match open.next() {
+                        Some(arrival) if arrival.due < heard => sent.push(arrival),
+                        _ => {
+                            known += 1;
+                            open.take_over(&takeovers[..known]);
+                            open.take_back();
+                        }
+                    }
+                }
+                sent.extend(open);
+                let lost = takeovers.iter().find(|takeover| takeover.lost == index);
+                sent.retain(|arrival| lost.is_none_or(|lost| arrival.due < lost.at));
+                sent
+            };
+            let mut all: Vec<Arrival> = (0..of).flat_map(share).collect();
+            all.sort_by_key(|arrival| arrival.number);
+            prop_assert_eq!(all, arrivals(&load, 0));
         }
 
         #[test]

@@ -73,13 +73,15 @@ struct User<'a> {
 }
 
 impl Shared {
-    /// Runs the user with the number `local` in this process, from its first request to its last.
-    pub(super) async fn run_user(&self, local: u32) {
+    /// Runs the user with the number `local` in this process, from its first request to its last. `place` is its place
+    /// among all users of the load: that of a lost process's user, if this one takes over from it. It is another user
+    /// all the same, whose generated data are new.
+    pub(super) async fn run_user(&self, local: u32, place: u32) {
         let now = Instant::now();
         let number = self.plan.share.number(local);
         let mut user = User {
             shared: self,
-            visitor: Visitor::new(number),
+            visitor: Visitor::new(number, place),
             data: Data::new(self.plan.seed, self.plan.first_user.saturating_add(number.global))
                 .knowing(self.known.clone()),
             chance: Chance::new(self.plan.seed, number.global),
@@ -96,6 +98,14 @@ impl Shared {
             None => user.run().await,
             Some(socket) => Box::pin(socket::run(user.run(), &socket)).await,
         }
+    }
+
+    /// Like [`Shared::run_user`], from this time after the common start on.
+    pub(super) async fn run_user_at(&self, local: u32, place: u32, at: Duration) {
+        let mut alarm = Alarm::new(self.gate.round_end(), Instant::now());
+        // In a round that ends meanwhile, the user finds nothing to do.
+        alarm.sleep_until(self.gate.moment(at)).await;
+        self.run_user(local, place).await;
     }
 }
 
@@ -220,7 +230,8 @@ impl<'a> User<'a> {
         match (scenario.flows.as_slice(), scenario.assign) {
             ([_], _) => 0,
             (_, Assign::User) if scenario.load.model == Model::Closed => {
-                scenario.flow_of_user(self.data.user())
+                let Plan { first_user, .. } = self.shared.plan;
+                scenario.flow_of_user(first_user.saturating_add(self.visitor.place))
             }
             (flows, _) => self.chance.pick(flows.iter().map(|flow| flow.weight)),
         }

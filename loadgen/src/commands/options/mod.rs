@@ -4,6 +4,7 @@ pub mod duet;
 pub mod gate;
 pub mod hosts;
 pub mod junit;
+pub mod losses;
 pub mod precision;
 pub mod probe;
 pub mod profile;

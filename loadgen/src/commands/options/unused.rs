@@ -94,8 +94,8 @@ fn losses(on_worker_loss: Option<OnWorkerLoss>, workers: Option<u32>) -> Option<
             let why = "applies to workers, but the load comes from this process";
             Some((option, why, "add --workers N, or leave out the option"))
         }
-        (OnWorkerLoss::Continue, Some(1)) => {
-            let why = "continue needs at least two workers: a run cannot continue without its only worker";
+        (OnWorkerLoss::Continue | OnWorkerLoss::Redistribute, Some(1)) => {
+            let why = "needs at least two workers for this: a run cannot continue without its only worker";
             Some((option, why, "use more workers, or leave out the option"))
         }
         _ => None,

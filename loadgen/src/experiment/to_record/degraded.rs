@@ -14,7 +14,7 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     for round in &measured.rounds {
         let (number, results) = (round.number, &round.results);
         let target = &job.contenders[round.contender].name;
-        for LostWorker { worker, second, why } in &results.lost {
+        for LostWorker { worker, second, why, taken_over } in &results.lost {
             let of = results.worker(*worker);
             if lost.iter().all(|known| known.worker != *worker) {
                 lost.push(LossRecord {
@@ -25,6 +25,7 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
                     second: *second,
                     users: of.map_or(0, |of| of.users),
                     why: why.clone(),
+                    taken_over_s: taken_over.map(|at| at.as_secs_f64()),
                 });
             }
         }

@@ -9,8 +9,11 @@ use crate::text::{count, counted};
 /// Warns that the run did not go as planned, with the reason and the number of users that remained.
 /// `None` if all went as planned.
 pub(crate) fn degraded(record: &RunRecord) -> Option<Warning> {
-    let what = format!("degraded: {}", record.degraded.as_ref()?.reason);
-    Some(Warning { kind: None, who: None, what, more: users_left(record) })
+    let degraded = record.degraded.as_ref()?;
+    let what = format!("degraded: {}", degraded.reason);
+    let is_taken_over = degraded.lost.iter().any(|lost| lost.taken_over_s.is_some());
+    let marked = is_taken_over.then(|| "the rounds of these losses are in no ranking".to_owned());
+    Some(Warning { kind: None, who: None, what, more: users_left(record).or(marked) })
 }
 
 /// Says how many of the planned users remained at the end of the rounds that lost users, the most

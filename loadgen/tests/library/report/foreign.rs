@@ -139,6 +139,7 @@ fn full() -> RunRecord {
             second: None,
             users: 1,
             why: String::new(),
+            taken_over_s: None,
         }],
     });
     record.stopped_early =

@@ -150,6 +150,68 @@ async fn the_others_keep_their_shares_while_one_worker_remains() {
     cluster.quit().await;
 }
 
+/// Returns a cluster whose workers take over from each other, and a task that kills two of them: one after 1.5 s and
+/// another after 3 s.
+async fn that_loses_two() -> (Cluster, tokio::task::JoinHandle<()>) {
+    let cluster = cluster(3).await.on_loss(OnLoss::Redistribute);
+    let pids = cluster.pids();
+    let killing = tokio::spawn(async move {
+        for victim in [pids[1], pids[0]] {
+            tokio::time::sleep(Duration::from_millis(1_500)).await;
+            signal(victim, Signal::KILL);
+        }
+    });
+    (cluster, killing)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_others_take_over_the_users_of_the_lost() {
+    let _alone = machine::alone().await;
+    // Longer than the round: each user that has begun has one request under way.
+    let server = Server::start(Duration::from_secs(20)).await;
+    let (mut cluster, killing) = that_loses_two().await;
+    let mut plan = plan(&server.url, 7, seconds(6));
+    plan.scenario.steps[0].timeout = Duration::from_secs(15);
+    let stop = CancellationToken::new();
+    let first = cluster.round(plan, stop, |_, _| {}).await.unwrap();
+    killing.await.unwrap();
+    // Workers 0 and 1 had the users 0, 3, 6 and 1, 4. User 1 went to worker 0, user 4 to worker 2, and then all of worker
+    // 0's to worker 2.
+    assert_eq!(server.count(), 7 + 2 + 4);
+    let lost: Vec<_> = first.lost.iter().map(|lost| (lost.worker, lost.taken_over)).collect();
+    let [(1, Some(one)), (0, Some(other))] = lost[..] else { panic!("{lost:?}") };
+    println!("taken over after {one:?} and {other:?}");
+    // Killed after 1.5 and 3 s of the time before the start of the workers.
+    assert!(one < Duration::from_millis(3_500) && other < Duration::from_millis(5_000), "{lost:?}");
+    assert_eq!(first.users_lost(), 0, "all were taken over");
+    assert!(first.missing().is_some(), "the round is marked");
+    assert!(cluster.can_go_on());
+    cluster.quit().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_others_take_over_the_rate_of_the_lost() {
+    let _alone = machine::alone().await;
+    let server = Server::start(Duration::from_millis(1)).await;
+    let (mut cluster, killing) = that_loses_two().await;
+    let text = "load = { model = \"open\", rate = 300, users = 30, duration = \"7s\" }\n[[step]]\nget = \"/\"";
+    let plan = crate::common::engine::plan(&server.url, text);
+    let stop = CancellationToken::new();
+    let first = cluster.round(plan.clone(), stop.clone(), |_, _| {}).await.unwrap();
+    killing.await.unwrap();
+    let seconds: Vec<u64> = first.series.seconds().map(|told| told.all.answered).collect();
+    // The first second is whole, and from the last takeover on each second is: at the edges, one may count in the next.
+    let whole = |second: usize| seconds[second].abs_diff(300) <= 3;
+    assert!(whole(0) && whole(5) && whole(6), "{seconds:?}");
+    assert!(seconds[1..5].iter().any(|count| *count < 290), "nothing was lost: {seconds:?}");
+    // What was planned for the worker that is left, of all.
+    let of_all = requests(&first).0;
+    assert!(of_all < 2_100 && of_all > 1_500, "{of_all}: {seconds:?}");
+    let second = cluster.round(plan, stop, |_, _| {}).await.unwrap();
+    assert_eq!((requests(&second).0, second.missing()), (2_100, None), "one worker has it all");
+    cluster.quit().await;
+}
+
 /// Starts workers that nobody can kill: the manager starts a shell, which starts the
 /// worker. The worker gets its own session, because the kernel would hang up a paused
 /// process whose process group has lost its leader.

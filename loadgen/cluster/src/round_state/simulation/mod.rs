@@ -32,6 +32,8 @@ struct Told {
     fenced: Vec<Vec<u64>>,
     /// Times, in ms, at which the manager commanded all workers to stop.
     stops: Vec<u64>,
+    /// Workers whose load the others were told to carry.
+    taken_over: Vec<u32>,
     /// Worker number and snapshot number of each snapshot that the manager showed.
     shown: BTreeSet<(u32, u32)>,
     ended: u64,
@@ -63,6 +65,7 @@ fn tell(seed: u64) -> (Told, RoundState) {
         given_up: vec![None; workers],
         fenced: vec![Vec::new(); workers],
         stops: Vec::new(),
+        taken_over: Vec::new(),
         shown: BTreeSet::new(),
         ended: 0,
     };
@@ -121,6 +124,12 @@ impl Told {
                 assert_eq!(before, None, "nobody is lost twice");
             }
             Action::Fence(worker) => self.fenced[worker as usize].push(now),
+            Action::TakeOver(worker) => {
+                assert_eq!(self.world.on_loss, OnLoss::Redistribute);
+                assert!(self.stops.is_empty(), "nothing is left to take over");
+                assert_eq!(self.given_up[worker as usize], Some(now), "at once, from who is lost");
+                self.taken_over.push(worker);
+            }
         }
     }
 }
@@ -136,6 +145,7 @@ fn every_history_ends_and_counts_each_report_once() {
         check_losses(seed, &told, &rounds, &lost);
         check_stops(seed, &told, &lost);
         check_fences(seed, &told);
+        check_takeovers(seed, &told, &lost);
         let gaps = rounds.iter().any(|round| !round.gaps.is_empty());
         let went_on = !lost.is_empty() && told.stops.is_empty();
         let partial = lost.iter().any(|lost| rounds[lost.worker as usize].snapshots > 0);
@@ -189,14 +199,14 @@ fn check_losses(seed: u64, told: &Told, rounds: &[WorkerResults], lost: &[LostWo
 }
 
 /// Checks that the loss of a worker stops all workers at once with `OnLoss::Fail`, and stops
-/// no worker with `OnLoss::Continue`.
+/// no worker otherwise.
 fn check_stops(seed: u64, told: &Told, lost: &[LostWorker]) {
     let World { on_loss, user_stops, end, .. } = &told.world;
     assert!(told.stops.len() <= 1, "seed {seed}: {:?}", told.stops);
     let first_loss = lost.first().and_then(|lost| told.given_up[lost.worker as usize]);
     let overdue = end.map(|end| end + END_LIMIT.as_millis() as u64);
     let Some(stop) = told.stops.first() else {
-        assert!(*on_loss == OnLoss::Continue || lost.is_empty(), "seed {seed}");
+        assert!(*on_loss != OnLoss::Fail || lost.is_empty(), "seed {seed}");
         return;
     };
     assert!(told.ended <= stop + STOP_LIMIT.as_millis() as u64 + 200, "seed {seed}: it drags on");
@@ -206,6 +216,19 @@ fn check_stops(seed: u64, told: &Told, lost: &[LostWorker]) {
     let by_loss = *on_loss == OnLoss::Fail && first_loss == Some(*stop);
     let by_user = *user_stops == Some(*stop);
     assert!(by_loss || by_user || overdue.is_some_and(|at| *stop > at), "seed {seed}: {stop}");
+}
+
+/// Checks that with `OnLoss::Redistribute` the others carry the load of each worker that is lost before the round
+/// stops.
+fn check_takeovers(seed: u64, told: &Told, lost: &[LostWorker]) {
+    let is_lost = |worker: &u32| lost.iter().any(|lost| lost.worker == *worker);
+    assert!(told.taken_over.iter().all(is_lost), "seed {seed}: {:?}", told.taken_over);
+    let stop = told.stops.first().copied().unwrap_or(u64::MAX);
+    let is_early = |worker: u32| told.given_up[worker as usize].is_some_and(|at| at < stop);
+    let missing = lost.iter().find(|lost| {
+        is_early(lost.worker) && told.taken_over.iter().all(|worker| *worker != lost.worker)
+    });
+    assert!(told.world.on_loss != OnLoss::Redistribute || missing.is_none(), "seed {seed}");
 }
 
 /// Checks that a lost worker is fenced (kept from putting load on the target) at once,
@@ -229,7 +252,8 @@ fn check_fences(seed: u64, told: &Told) {
 /// manager fences the worker (keeps it from putting load on the target) when the worker comes back.
 #[test]
 fn a_worker_lost_before_the_round_takes_no_part() {
-    let before = LostWorker { worker: 1, second: None, why: "it was lost".to_owned() };
+    let before =
+        LostWorker { worker: 1, second: None, why: "it was lost".to_owned(), taken_over: None };
     let schedule =
         Schedule { measured: ms(0), end: Some(ms(1_000)), drain: ms(3_000), last_stage: 0 };
     let mut state =
@@ -247,7 +271,8 @@ fn a_worker_lost_before_the_round_takes_no_part() {
     assert_eq!(state.take(ms(4), report(0, 2)), []);
     assert!(state.is_over());
     let left = state.take(ms(5), Input::Left(0, "it left".to_owned()));
-    let missed = LostWorker { worker: 0, second: None, why: "it left".to_owned() };
+    let missed =
+        LostWorker { worker: 0, second: None, why: "it left".to_owned(), taken_over: None };
     assert_eq!(left, [Action::Lose(missed), Action::Fence(0)], "for the next round");
     assert_eq!(state.into_results(|_| ms(0)).lost, [before]);
 }

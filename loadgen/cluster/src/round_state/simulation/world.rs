@@ -89,7 +89,8 @@ impl World {
             queue: BTreeMap::new(),
             count: 0,
             epoch: 7,
-            on_loss: if random.random_bool(0.5) { OnLoss::Fail } else { OnLoss::Continue },
+            on_loss: [OnLoss::Fail, OnLoss::Continue, OnLoss::Redistribute]
+                [random.random_range(0..3)],
             measured,
             end: is_timed.then_some(length),
             user_stops,
