@@ -10,6 +10,7 @@ pub mod engine;
 pub mod machine;
 pub mod processes;
 pub mod program;
+pub mod proxy;
 pub mod streaming;
 pub mod tls;
 

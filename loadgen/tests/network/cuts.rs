@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use crate::common::machine;
-use crate::proxy::{Line, Proxy};
+use crate::common::proxy::{Line, Proxy};
 use crate::setting::{Manager, Running, Setting};
 
 /// Time limit for the manager to give up a worker that is cut off.

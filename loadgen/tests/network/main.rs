@@ -26,7 +26,6 @@ mod host;
 mod links;
 mod local_user;
 mod namespaces;
-mod proxy;
 mod server;
 mod setting;
 mod slow;

@@ -12,10 +12,10 @@ use rustix::process::Signal;
 use serde_json::Value;
 
 use super::host::Host;
-use super::proxy::Proxy;
 use super::server::{SCENARIO, Server};
 use crate::common::processes::{Started, signal};
 use crate::common::program::Project;
+use crate::common::proxy::Proxy;
 
 /// A server, a project and addresses for runs on `workers` workers.
 pub struct Setting {

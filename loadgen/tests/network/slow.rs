@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::common::machine;
-use crate::proxy::{Line, Proxy};
+use crate::common::proxy::{Line, Proxy};
 use crate::setting::Setting;
 
 /// A line with a delay of 200 ms in each direction.

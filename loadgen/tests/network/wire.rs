@@ -1,7 +1,7 @@
 //! Eavesdroppers on the connection between a worker and its manager.
 
 use crate::common::machine;
-use crate::proxy::{Line, Proxy};
+use crate::common::proxy::{Line, Proxy};
 use crate::setting::Setting;
 
 #[tokio::test(flavor = "multi_thread")]

@@ -17,6 +17,7 @@ use tokio::task::block_in_place;
 use crate::common::Counting;
 use crate::common::processes::{Started, assert_gone, manager_in, named, signal, tree};
 use crate::common::program::{Finished, Project};
+use crate::common::proxy::{Line, Proxy};
 
 /// User of the hosts, if the test may become another one.
 const USER: u32 = 4_711;
@@ -27,6 +28,8 @@ const WITHIN: Duration = Duration::from_secs(60);
 /// Hosts `one` and `two`, to which an `ssh` leads that is first in the PATH.
 struct Hosts {
     folder: TempDir,
+    /// Port of sshd.
+    port: u16,
     _sshd: Started,
 }
 
@@ -106,11 +109,23 @@ impl Hosts {
             }
             std::thread::sleep(Duration::from_millis(20));
         }
-        Some(Self { folder, _sshd: sshd })
+        Some(Self { folder, port, _sshd: sshd })
     }
 
     fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// Starts a line to the hosts, on which each byte arrives after this time, and leads ssh through it.
+    async fn farther_by(&self, delay: Duration) -> Proxy {
+        let line = Line::Open { delay, bytes_per_s: None };
+        let proxy = Proxy::before(&format!("127.0.0.1:{}", self.port), line).await;
+        let config = fs::read_to_string(self.path("config")).unwrap();
+        let port = |port: u16| format!(" Port {port}\n");
+        let through = config.replace(&port(self.port), &port(proxy.address.port()));
+        assert_ne!(through, config);
+        fs::write(self.path("config"), through).unwrap();
+        proxy
     }
 
     fn command(&self, project: &Project, words: &[&str]) -> Command {
@@ -208,6 +223,23 @@ async fn workers_on_hosts_share_the_load_and_leave_nothing() {
         programs.map(|it| it.unwrap().file_name().into_string().unwrap()).collect();
     assert!(matches!(programs.as_slice(), [one] if one.starts_with("loadgen-")), "{programs:?}");
     assert!(!project.path("join").exists() && !project.path("called").exists());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_that_are_far_away_share_the_load() {
+    let Some(hosts) = Hosts::start("", "") else { return };
+    let (server, project) = (Counting::start().await, Project::bare());
+    let _line = hosts.farther_by(Duration::from_millis(20)).await;
+    let words = [&[server.url.as_str(), "--iterations=300"], &FIXED[..]].concat();
+    let finished = hosts.run(&project, &words);
+    assert_eq!((finished.code, server.requests()), (Some(0), 301), "{}", finished.said());
+    let document = finished.json();
+    for worker in document["targets"][0]["workers"].as_array().unwrap() {
+        // There and back.
+        assert!(worker["rtt_ms"].as_f64().is_some_and(|rtt| rtt >= 40.0), "{worker}");
+        assert_eq!((&worker["users"], &worker["requests"]), (&2.into(), &100.into()));
+    }
+    block_in_place(|| assert_gone(&hosts.there(), WITHIN));
 }
 
 #[tokio::test(flavor = "multi_thread")]
