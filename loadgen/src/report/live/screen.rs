@@ -16,7 +16,7 @@ use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
 use ratatui::crossterm::cursor::{Hide, Show};
 use ratatui::crossterm::execute;
-use ratatui::crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen};
+use ratatui::crossterm::terminal::{Clear, ClearType, EnterAlternateScreen, LeaveAlternateScreen};
 use rustix::process::{Signal, getpgid, getpgrp, getpid, getppid, getsid, kill_process};
 use rustix::termios::{
     InputModes, LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetpgrp,
@@ -70,7 +70,7 @@ impl Screen {
         }
         take().ok()?;
         RESTS.store(false, Ordering::Relaxed);
-        rest_on_signal();
+        heed_signals();
         let (end, ended) = mpsc::channel();
         let show = move || drop(show(known, &ended));
         match thread::Builder::new().name("live view".to_owned()).spawn(show) {
@@ -166,26 +166,33 @@ fn with_single_keys(before: &Termios) -> Termios {
 /// Whether this process is to be suspended as soon as the terminal is as it was before.
 static RESTS: AtomicBool = AtomicBool::new(false);
 
-/// Lets SIGTSTP (Ctrl-Z) suspend this process, once the live view has left the terminal. Without a Tokio runtime, the
-/// signal suspends the process at once.
-fn rest_on_signal() {
+/// Whether the size of the terminal has changed since the last frame.
+static RESIZED: AtomicBool = AtomicBool::new(false);
+
+/// Heeds the signals that concern the live view: SIGTSTP (Ctrl-Z) suspends this process, once the view has left the
+/// terminal, and SIGWINCH has everything drawn again. Without a Tokio runtime, SIGTSTP suspends the process at once.
+fn heed_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let (Ok(runtime), kind) =
-            (Handle::try_current(), SignalKind::from_raw(Signal::TSTP.as_raw()))
-        else {
-            return;
-        };
+        let Ok(runtime) = Handle::try_current() else { return };
         let _inside = runtime.enter();
-        let Ok(mut stops) = signal(kind) else { return };
-        runtime.spawn(async move {
-            while stops.recv().await.is_some() {
-                match is_open() {
-                    true => RESTS.store(true, Ordering::Relaxed),
-                    false => suspend(),
+        if let Ok(mut stops) = signal(SignalKind::from_raw(Signal::TSTP.as_raw())) {
+            runtime.spawn(async move {
+                while stops.recv().await.is_some() {
+                    match is_open() {
+                        true => RESTS.store(true, Ordering::Relaxed),
+                        false => suspend(),
+                    }
                 }
-            }
-        });
+            });
+        }
+        if let Ok(mut sizes) = signal(SignalKind::window_change()) {
+            runtime.spawn(async move {
+                while sizes.recv().await.is_some() {
+                    RESIZED.store(true, Ordering::Relaxed);
+                }
+            });
+        }
     });
 }
 
@@ -268,6 +275,12 @@ fn show(mut known: watch::Receiver<View>, ended: &mpsc::Receiver<()>) -> io::Res
     let look = Look::of_environment();
     let mut drawn = None;
     while is_open() {
+        if RESIZED.swap(false, Ordering::Relaxed) {
+            // It may be another terminal, which has seen nothing yet: `kubectl attach` changes the size for that.
+            execute!(terminal.backend_mut(), EnterAlternateScreen, Hide, Clear(ClearType::All))?;
+            terminal = on_terminal()?;
+            drawn = None;
+        }
         let (now, size) = (Instant::now(), terminal.size()?);
         let is_old = |(then, before): (Instant, _)| before != size || now - then >= SECOND;
         if RESTS.swap(false, Ordering::Relaxed) {
@@ -311,21 +324,63 @@ impl Write for Taken {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
     use std::panic::catch_unwind;
     use std::process::Command;
 
-    use rexpect::session::spawn_command;
+    use rexpect::session::{PtySession, spawn_command};
     use rustix::termios::{Winsize, tcsetwinsize};
+    use tokio::runtime::Builder;
 
     use super::*;
+
+    fn resize(columns: u16) {
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(io::stderr(), size).unwrap();
+    }
+
+    /// Returns a terminal in which an ignored test runs.
+    fn in_terminal(test: &str) -> PtySession {
+        let mut command = Command::new(env::current_exe().unwrap());
+        let test = format!("report::live::screen::tests::{test}");
+        command.args(["--exact", "--ignored", "--nocapture", &test]).env("TERM", "xterm");
+        spawn_command(command, Some(30_000)).unwrap()
+    }
+
+    /// Changes the size of its terminal when it gets a key.
+    #[test]
+    #[ignore = "it needs a terminal of its own, which the test below gives it"]
+    fn a_process_whose_terminal_changes() {
+        let runtime = Builder::new_multi_thread().enable_all().build().unwrap();
+        let _inside = runtime.enter();
+        resize(80);
+        let known = watch::Sender::new(View { doing: "waiting".to_owned(), ..View::default() });
+        let screen = Screen::open(known.subscribe()).unwrap();
+        let mut key = [0];
+        io::stdin().read_exact(&mut key).unwrap();
+        resize(90);
+        io::stdin().read_exact(&mut key).unwrap();
+        drop(screen);
+    }
+
+    #[test]
+    fn a_terminal_that_changes_gets_the_whole_view_again() {
+        let mut terminal = in_terminal("a_process_whose_terminal_changes");
+        for _ in 0..2 {
+            terminal.exp_string("\x1b[?1049h").unwrap();
+            terminal.exp_string("waiting").unwrap();
+            terminal.send("x").unwrap();
+            terminal.flush().unwrap();
+        }
+        assert!(terminal.exp_eof().unwrap().contains("1 passed"));
+    }
 
     /// Panics while the live view is open. Needs a separate terminal, which the test below
     /// provides.
     #[test]
     #[ignore = "it needs a terminal of its own, which the test below gives it"]
     fn a_process_that_panics() {
-        let size = Winsize { ws_row: 24, ws_col: 80, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(io::stderr(), size).unwrap();
+        resize(80);
         let modes = || tcgetattr(io::stdin()).unwrap().local_modes;
         let before = modes();
         let known = watch::Sender::new(View { doing: "waiting".to_owned(), ..View::default() });
@@ -340,10 +395,7 @@ mod tests {
 
     #[test]
     fn a_panic_restores_the_terminal_and_is_reported() {
-        let mut command = Command::new(env::current_exe().unwrap());
-        let test = "report::live::screen::tests::a_process_that_panics";
-        command.args(["--exact", "--ignored", "--nocapture", test]).env("TERM", "xterm");
-        let mut terminal = spawn_command(command, Some(30_000)).unwrap();
+        let mut terminal = in_terminal("a_process_that_panics");
         for expected in ["\x1b[?1049h", "waiting", "\x1b[?1049l", "a fault of ours", "as it was"] {
             terminal.exp_string(expected).unwrap();
         }
