@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::RunArgs;
+use crate::report::Format;
 use crate::scenario::parse_duration;
 
 /// Subcommands of `k8s`.
@@ -13,6 +14,11 @@ use crate::scenario::parse_duration;
 pub enum K8sCommand {
     /// Carry out a run in a cluster, show it here, save its result here, and remove it from the cluster.
     Run(K8sRunArgs),
+    /// Take up a run of `k8s run` that is in a cluster, show it here, save its result here, and remove it from the cluster.
+    ///
+    /// For a run whose loadgen was killed, or has lost the connection: after its end, it waits an hour for somebody who
+    /// takes its result. Ctrl-C stops the run.
+    Follow(K8sFollowArgs),
     /// Print the manifests of a run in a cluster, for kubectl.
     ///
     /// They hold secrets: anyone who has them can command the workers of this run, and read what the scenario sends.
@@ -32,6 +38,37 @@ pub struct K8sRunArgs {
     /// Options shared with `k8s render`.
     #[command(flatten)]
     pub common: K8sArgs,
+}
+
+/// Options of `k8s follow`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes are those of `loadgen run`")]
+pub struct K8sFollowArgs {
+    /// Name of the run's Job, as `k8s run` says it.
+    #[arg(value_name = "NAME", value_parser = crate::kubernetes::checked_name)]
+    pub name: String,
+    /// Namespace of the run [default: that of the context].
+    #[arg(short, long, value_name = "NAMESPACE")]
+    pub namespace: Option<String>,
+    /// Context of kubectl's configuration [default: the current one].
+    #[arg(long, value_name = "CONTEXT")]
+    pub context: Option<String>,
+    /// Report progress in plain lines, also on a terminal, instead of in the live view; not at all if the run has a
+    /// live view, because it then has no lines.
+    #[arg(long)]
+    pub no_progress: bool,
+    /// Folder for the result, which must not hold an earlier result [default: runs/TIME-NAME].
+    #[arg(short, long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// File for the results of all thresholds, proofs and regressions, as JUnit XML.
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// Format of the document on standard output. All other output goes to standard error.
+    #[arg(short, long, value_enum, default_value_t = Format::Table)]
+    pub format: Format,
+    /// Short for `--format json`.
+    #[arg(long, conflicts_with = "format")]
+    pub json: bool,
 }
 
 /// Options of `k8s render`, and of `k8s run`.

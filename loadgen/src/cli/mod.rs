@@ -35,7 +35,7 @@ pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
-pub use self::k8s::{K8sArgs, K8sCommand, K8sRunArgs, PodArgs};
+pub use self::k8s::{K8sArgs, K8sCommand, K8sFollowArgs, K8sRunArgs, PodArgs};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabUpArgs};
 pub use self::man::ManArgs;
 pub use self::profile::ProfileArgs;

@@ -1,31 +1,32 @@
-//! Creates a run in a cluster, follows it, fetches its result, and removes it.
+//! Follows a run in a cluster, new or found, fetches its result, and removes it.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::Path;
 use std::process::Stdio;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use super::hand_over::{Fetched, fetch};
-use super::kubectl::{Kubectl, KubernetesError};
+use super::cluster_run::ClusterRun;
+use super::error::KubernetesError;
+use super::hand_over::{Fetched, LEFT, TAKEN, Unsaved, fetch};
+use super::kubectl::{ATTACH, CREATE, EXEC, Kubectl, Right};
+use super::lifetime::{UnderWay, create, remove};
 use super::manifests::Manifests;
 use super::pods::{Pod, quoted};
+use super::troubles::Troubles;
 use crate::text::{counted, say};
 
 /// Time between two questions for the pods: until they run, and later.
 const POLL: Duration = Duration::from_millis(500);
 const LATER: Duration = Duration::from_secs(3);
 
-/// Time without a connection to the manager after which loadgen gives up: as long as the manager waits for somebody who
-/// takes its result.
+/// Time without a connection to the manager after which loadgen gives up. The manager waits longer, so that another
+/// loadgen can take its result.
 const LOST: Duration = Duration::from_secs(600);
 
 /// Time for a run to stop.
@@ -34,18 +35,25 @@ const STOP_LIMIT: Duration = Duration::from_secs(90);
 /// Time for the view to end after the manager.
 const VIEW_LIMIT: Duration = Duration::from_secs(3);
 
-/// Time for the cluster to take the order to remove a run that the user does not want to wait for.
-const ABANDON_LIMIT: Duration = Duration::from_secs(6);
+/// What is shown of a run until it is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// The live view of the manager, on this terminal.
+    Live,
+    /// The manager's lines.
+    Lines,
+    /// Nothing, because the manager has a terminal and this process has none.
+    Nothing,
+}
 
-/// The run to remove if the user does not want to wait: `kubectl`, and the words that select what belongs to it.
-static UNDER_WAY: Mutex<Option<(Kubectl, String)>> = Mutex::new(None);
-
-/// A run in a cluster.
+/// Follows a run in a cluster.
 pub struct Follower<'a> {
     /// `kubectl` for the cluster.
-    pub kubectl: Kubectl,
-    /// What the cluster is asked for.
-    pub manifests: &'a Manifests,
+    pub kubectl: &'a Kubectl,
+    /// The run.
+    pub run: &'a ClusterRun,
+    /// What is shown of it.
+    pub view: View,
     /// Time for all pods to start.
     pub start_limit: Duration,
     /// Folder for the result.
@@ -63,106 +71,103 @@ pub struct Followed {
     pub troubles: Vec<String>,
 }
 
-/// What happened to pods during the run, each by its place.
-type Troubles = Mutex<BTreeMap<String, String>>;
-
-/// Removes the run that is under way, without waiting for its end.
-pub fn abandon() {
-    let Some((kubectl, selector)) = locked(&UNDER_WAY).take() else { return };
-    let words = ["delete", OWNED, &selector, "--wait=false", "--request-timeout=5s"];
-    let mut command = kubectl.command(&words);
-    let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() else { return };
-    let begun = Instant::now();
-    while child.try_wait().is_ok_and(|status| status.is_none()) {
-        if begun.elapsed() > ABANDON_LIMIT {
-            let _ = child.kill();
-            return say(format!("the run may be left in the cluster: kubectl get jobs {selector}"));
-        }
-        thread::sleep(POLL / 10);
-    }
-}
-
-/// Kinds of what belongs to a run.
-const OWNED: &str = "jobs,services,secrets";
-
 impl Follower<'_> {
-    /// Carries the run out. Nothing of it is left in the cluster, unless the connection to it is lost.
+    /// Carries out a new run. Nothing of it is left in the cluster, unless its result can still be taken there.
     ///
     /// # Errors
     /// If the cluster refuses it, does not start all pods in time, or loses the manager.
-    pub async fn run(&self) -> Result<Followed, KubernetesError> {
+    pub async fn carry_out(&self, manifests: &Manifests) -> Result<Followed, KubernetesError> {
         tokio::select! {
             biased;
             () = self.interrupt.cancelled() => return Ok(Followed::default()),
-            checked = self.kubectl.check(self.manifests.terminal.is_some()) => checked?,
+            checked = self.check(&CREATE) => checked?,
         }
-        let selector = format!("--selector={}", self.manifests.selector());
-        *locked(&UNDER_WAY) = Some((self.kubectl.clone(), selector.clone()));
+        let under_way = UnderWay::begin(self.kubectl, self.run);
         let created = tokio::select! {
             biased;
             () = self.interrupt.cancelled() => Ok(false),
-            created = self.create() => created.map(|()| true),
+            created = create(self.kubectl, manifests) => created.map(|()| true),
         };
         let followed = match created {
-            Ok(true) => self.follow().await,
+            Ok(true) => {
+                let again = self.kubectl.follow(&self.run.name);
+                let name = &self.run.name;
+                say(format!(
+                    "the run is job/{name}; if this loadgen is killed, take it up with `{again}`"
+                ));
+                self.begin().await
+            }
             Ok(false) => Ok(Followed::default()),
             Err(error) => Err(error),
         };
-        if !matches!(followed, Err(KubernetesError::Lost { .. })) {
-            let words = ["delete", OWNED, &selector, "--cascade=foreground", "--timeout=45s"];
-            if let Err(error) = self.kubectl.run(&words, "").await {
-                let name = &self.manifests.pods.name;
-                say(format!("job/{name} may be left in the cluster: {error}"));
+        self.leave(followed, under_way).await
+    }
+
+    /// Takes up a run that is in the cluster, in any state. Removes the run as [`Self::carry_out`] does.
+    ///
+    /// # Errors
+    /// If the run does not begin in time, or its result is gone.
+    pub async fn take_up(&self) -> Result<Followed, KubernetesError> {
+        self.check(&[]).await?;
+        let under_way = UnderWay::begin(self.kubectl, self.run);
+        let pods = self.pods().await?;
+        let followed = match (pods.into_iter().find(Pod::is_begun_manager), &self.run.over) {
+            (Some(manager), _) => self.attend(&manager, None).await,
+            (None, None) => self.begin().await,
+            (None, Some(over)) => {
+                let (name, why) = (self.run.name.clone(), over.clone());
+                Err(KubernetesError::ResultGone { name, why })
             }
+        };
+        self.leave(followed, under_way).await
+    }
+
+    /// Checks the cluster, and the rights for following a run and these.
+    async fn check(&self, more: &[Right]) -> Result<(), KubernetesError> {
+        let attach = (self.view == View::Live).then_some(ATTACH);
+        let rights = more.iter().copied().chain([EXEC]).chain(attach);
+        self.kubectl.check(rights).await
+    }
+
+    /// Removes a run that was followed, unless there is something to take or to read there.
+    async fn leave(
+        &self,
+        followed: Result<Followed, KubernetesError>,
+        under_way: UnderWay,
+    ) -> Result<Followed, KubernetesError> {
+        if !followed.as_ref().is_err_and(KubernetesError::leaves_the_run) {
+            remove(self.kubectl, self.run).await;
         }
-        locked(&UNDER_WAY).take();
+        drop(under_way);
         followed
     }
 
-    /// Creates the Job, suspended, then all that it needs as its own, so that nothing outlives it, and begins.
-    async fn create(&self) -> Result<(), KubernetesError> {
-        let Manifests { pods, .. } = self.manifests;
-        let secret = self
-            .manifests
-            .secret()
-            .map_err(|why| KubernetesError::Refused { what: "create secret".to_owned(), why })?;
-        let words = ["create", "--validate=strict", "--filename=-"];
-        let job = self.kubectl.json(&words, &self.manifests.job(true).to_string()).await;
-        let job = job.map_err(|error| match error {
-            KubernetesError::Refused { why, .. } if why.contains("AlreadyExists") => {
-                KubernetesError::NameTaken(pods.name.clone())
-            }
-            error => error,
-        })?;
-        let owner = json!([{
-            "apiVersion": "batch/v1", "kind": "Job", "name": pods.name, "uid": job["metadata"]["uid"],
-        }]);
-        let mut all = [secret, self.manifests.service()];
-        for manifest in &mut all {
-            manifest["metadata"]["ownerReferences"] = owner.clone();
-        }
-        let list = json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string();
-        self.kubectl.run(&words, &list).await?;
-        let begin = json!({"spec": {"suspend": false}}).to_string();
-        self.kubectl.run(&["patch", "job", &pods.name, "--patch", &begin], "").await.map(drop)
-    }
-
-    async fn follow(&self) -> Result<Followed, KubernetesError> {
+    /// Waits for the manager of a run that has not begun, and attends the run.
+    async fn begin(&self) -> Result<Followed, KubernetesError> {
         let begun = Instant::now();
-        let is_manager = |pod: &Pod| pod.index == 0 && (pod.is_running || pod.exit_code.is_some());
         let started = tokio::select! {
             biased;
             () = self.interrupt.cancelled() => return Ok(Followed::default()),
-            started = self.until(begun, true, |pods| pods.iter().any(is_manager)) => started?,
+            started = self.until(begun, true, |pods| pods.iter().any(Pod::is_begun_manager)) => started?,
         };
-        let Some(manager) = started.into_iter().find(is_manager) else {
-            return Err(KubernetesError::ManagerGone("it was never there".to_owned()));
-        };
+        match started.into_iter().find(Pod::is_begun_manager) {
+            Some(manager) => self.attend(&manager, Some(begun)).await,
+            None => Err(KubernetesError::ManagerGone("it was never there".to_owned())),
+        }
+    }
+
+    /// Shows the run until its end, and fetches its result. `begun` is when the pods began to start; `None` if all may have
+    /// run already.
+    async fn attend(
+        &self,
+        manager: &Pod,
+        begun: Option<Instant>,
+    ) -> Result<Followed, KubernetesError> {
         let (over, troubles) = (CancellationToken::new(), Troubles::default());
         let followed = async {
             let followed = tokio::select! {
                 biased;
-                fetched = self.fetch(&manager, &troubles) => fetched,
+                fetched = self.fetch(manager, &troubles) => fetched,
                 error = self.watch(begun, &troubles) => Err(error),
                 () = self.stopped() => {
                     let limit = humantime::format_duration(STOP_LIMIT);
@@ -180,7 +185,7 @@ impl Follower<'_> {
     /// Ends when a run that the user has stopped takes too long to stop.
     async fn stopped(&self) {
         self.interrupt.cancelled().await;
-        if self.manifests.terminal.is_none() {
+        if self.view != View::Live {
             say("stopping the run, to fetch what was measured");
         }
         sleep(STOP_LIMIT).await;
@@ -193,7 +198,7 @@ impl Follower<'_> {
         is_loud: bool,
         is_ready: impl Fn(&[Pod]) -> bool,
     ) -> Result<Vec<Pod>, KubernetesError> {
-        let of = self.manifests.workers as usize + 1;
+        let of = self.run.workers as usize + 1;
         let mut told = String::new();
         loop {
             let asked = self.pods().await;
@@ -231,37 +236,43 @@ impl Follower<'_> {
         }
     }
 
-    /// Waits until all workers run, and then keeps what happens to them. Ends only if some do not start: they would be
-    /// awaited for ever.
-    async fn watch(&self, begun: Instant, troubles: &Troubles) -> KubernetesError {
-        let all = self.manifests.workers as usize + 1;
+    /// Waits until all workers run, if they have just begun to start, and then keeps what happens to them. Ends only if
+    /// some do not start: they would be awaited for long.
+    async fn watch(&self, begun: Option<Instant>, troubles: &Troubles) -> KubernetesError {
+        let mut known = match begun {
+            Some(begun) => match self.until_all(begun).await {
+                Ok(pods) => pods,
+                Err(error) => return error,
+            },
+            None => Vec::new(),
+        };
+        loop {
+            sleep(LATER).await;
+            let Ok(pods) = self.pods().await else { continue };
+            troubles.note(&known, &pods);
+            known = pods;
+        }
+    }
+
+    /// Waits until all pods run.
+    async fn until_all(&self, begun: Instant) -> Result<Vec<Pod>, KubernetesError> {
+        let all = self.run.workers as usize + 1;
         let are_all = |pods: &[Pod]| {
             let has_run =
                 |pod: &&Pod| pod.is_running || (pod.exit_code.is_some() && pod.trouble.is_none());
             pods.iter().filter(has_run).count() == all
         };
         // Lines would disturb the terminal, which is the manager's.
-        let is_loud = self.manifests.terminal.is_none();
-        let mut known = match self.until(begun, is_loud, are_all).await {
-            Ok(pods) => pods,
-            Err(error) => return error,
-        };
-        loop {
-            sleep(LATER).await;
-            let Ok(pods) = self.pods().await else { continue };
-            note(troubles, &known, &pods);
-            known = pods;
-        }
+        self.until(begun, self.view != View::Live, are_all).await
     }
 
     async fn pods(&self) -> Result<Vec<Pod>, KubernetesError> {
-        let selector = format!("--selector={}", self.manifests.selector());
-        Ok(Pod::all(&self.kubectl.json(&["get", "pods", &selector], "").await?))
+        Ok(Pod::all(&self.kubectl.json(&["get", "pods", &self.run.selector], "").await?))
     }
 
     /// Returns what the cluster says of the Job, for one without pods.
     async fn events(&self) -> String {
-        let selector = format!("--field-selector=involvedObject.name={}", self.manifests.pods.name);
+        let selector = format!("--field-selector=involvedObject.name={}", self.run.name);
         let events = self.kubectl.json(&["get", "events", &selector], "").await.unwrap_or_default();
         let last = events["items"].as_array().and_then(|all| {
             let warnings = all.iter().filter(|event| event["type"] == "Warning");
@@ -274,6 +285,12 @@ impl Follower<'_> {
     /// Shows what the manager shows until it is over: on its terminal, which is then this one, or as lines. A view that
     /// breaks begins again.
     async fn show(&self, pod: &str, over: &CancellationToken) {
+        if self.view == View::Nothing {
+            say(
+                "the run shows its progress only on a terminal: nothing is shown here until its result",
+            );
+            return;
+        }
         let mut is_first = true;
         while let Ok(mut view) = self.view(pod, is_first) {
             let begun = Instant::now();
@@ -290,7 +307,7 @@ impl Follower<'_> {
     }
 
     fn view(&self, pod: &str, is_first: bool) -> io::Result<Child> {
-        let is_live = self.manifests.terminal.is_some();
+        let is_live = self.view == View::Live;
         let words: &[&str] = match (is_live, is_first) {
             (true, _) => &["attach", "--quiet", "--stdin", "--tty", pod, "--container=loadgen"],
             (false, true) => &["logs", "--follow", pod, "--container=loadgen"],
@@ -309,69 +326,81 @@ impl Follower<'_> {
         let mut lost = None::<Instant>;
         loop {
             let (why, was_alive) =
-                match fetch(&self.kubectl, &manager.name, self.folder, &self.interrupt).await {
-                    Fetched::Unsaved(why) => return Err(KubernetesError::Unsaved(why)),
+                match fetch(self.kubectl, &manager.name, self.folder, &self.interrupt).await {
+                    Fetched::Unsaved(unsaved) => return Err(self.unsaved(unsaved)),
                     Fetched::All(fetch, code) => {
-                        // Before the end of the manager, with which the cluster ends the workers.
-                        note(troubles, &[], &self.pods().await.unwrap_or_default());
+                        // Before the end of the manager, with which the cluster ends what is left of the run.
+                        troubles.note(&[], &self.pods().await.unwrap_or_default());
+                        let troubles = troubles.lines();
                         fetch.done().await;
-                        return Ok(Followed { exit_code: Some(code), troubles: lines(troubles) });
+                        return Ok(Followed { exit_code: Some(code), troubles });
                     }
                     Fetched::Broken { why, was_alive } => (why, was_alive),
                 };
             if let Ok(pods) = self.pods().await {
-                note(troubles, &[], &pods);
+                troubles.note(&[], &pods);
                 let pod = pods.into_iter().find(|pod| pod.name == manager.name);
                 match pod {
                     Some(pod) if pod.exit_code.is_none() => {}
-                    pod => return gone(manager, pod, troubles),
+                    Some(pod) => return self.ended(&pod, troubles),
+                    None => return Err(self.without_manager(manager).await),
                 }
             }
             if was_alive || lost.is_none() {
                 lost = Some(Instant::now());
-                if self.manifests.terminal.is_none() {
+                if self.view != View::Live {
                     say(format!("the connection to the manager is lost; trying again: {why}"));
                 }
             }
             if lost.is_some_and(|since| since.elapsed() > LOST) {
-                let name = self.manifests.pods.name.clone();
-                return Err(KubernetesError::Lost { name, why });
+                let again = self.kubectl.follow(&self.run.name);
+                return Err(KubernetesError::Lost { again, why });
             }
             sleep(Duration::from_secs(1)).await;
         }
     }
-}
 
-/// Keeps what is wrong with these pods, and which of those known before are not there any more.
-fn note(troubles: &Troubles, known: &[Pod], pods: &[Pod]) {
-    let mut troubles = locked(troubles);
-    for pod in known.iter().filter(|pod| pods.iter().all(|other| other.name != pod.name)) {
-        troubles.entry(pod.place()).or_insert_with(|| "it was deleted".to_owned());
+    fn unsaved(&self, unsaved: Unsaved) -> KubernetesError {
+        let again = self.kubectl.follow(&self.run.name);
+        match unsaved {
+            Unsaved::Elsewhere(why) => KubernetesError::Unsaved(why),
+            Unsaved::Nowhere(why) => KubernetesError::Unfetched { again, why },
+        }
     }
-    for (pod, trouble) in pods.iter().filter_map(|pod| Some((pod, pod.trouble.clone()?))) {
-        troubles.insert(pod.place(), trouble);
-    }
-}
 
-fn lines(troubles: &Troubles) -> Vec<String> {
-    locked(troubles).iter().map(|(place, trouble)| format!("pod {place}: {trouble}")).collect()
-}
-
-/// Returns how a run ended whose manager has ended without handing its result over.
-fn gone(manager: &Pod, pod: Option<Pod>, troubles: &Troubles) -> Result<Followed, KubernetesError> {
-    let place = pod.as_ref().unwrap_or(manager).place();
-    let code = pod.as_ref().and_then(|pod| pod.exit_code);
-    if code == Some(130) {
-        // A second Ctrl-C on its terminal.
-        locked(troubles).insert(place, "it was interrupted, and has no result".to_owned());
-        return Ok(Followed { exit_code: Some(130), troubles: lines(troubles) });
+    /// Returns how a run ended whose manager has ended without handing its result over to this process.
+    fn ended(&self, manager: &Pod, troubles: &Troubles) -> Result<Followed, KubernetesError> {
+        let place = manager.place();
+        if let Some(why) =
+            manager.last_words.as_deref().filter(|words| [TAKEN, LEFT].contains(words))
+        {
+            let (name, why) = (self.run.name.clone(), why.to_owned());
+            return Err(KubernetesError::ResultGone { name, why });
+        }
+        if manager.exit_code == Some(130) {
+            // A second Ctrl-C on its terminal.
+            troubles.add(place, "it was interrupted, and has no result");
+            return Ok(Followed { exit_code: Some(130), troubles: troubles.lines() });
+        }
+        let how = manager.trouble.as_deref();
+        let how = how.unwrap_or("it was asked to end before its result was taken");
+        Err(KubernetesError::ManagerGone(format!("{place}: {how}")))
     }
-    let how = match (code, pod.and_then(|pod| pod.trouble)) {
-        (Some(0), _) => "it ended, and nobody had taken its result in time".to_owned(),
-        (_, Some(trouble)) => trouble,
-        _ => "it was deleted".to_owned(),
-    };
-    Err(KubernetesError::ManagerGone(format!("{place}: {how}")))
+
+    /// Returns what became of a run whose manager's pod is not there any more.
+    async fn without_manager(&self, manager: &Pod) -> KubernetesError {
+        let name = self.run.name.clone();
+        match ClusterRun::find(self.kubectl, &name).await {
+            Ok(found) if found.selector == self.run.selector => match found.over {
+                Some(why) => KubernetesError::ResultGone { name, why },
+                None => {
+                    KubernetesError::ManagerGone(format!("{}: it was deleted", manager.place()))
+                }
+            },
+            Err(error @ KubernetesError::Refused { .. }) => error,
+            _ => KubernetesError::Removed(name),
+        }
+    }
 }
 
 /// Waits for the end of a view, and ends it otherwise, so that it restores the terminal.
@@ -383,8 +412,4 @@ async fn end(view: &mut Child) {
         let _ = kill_process(pid, Signal::TERM);
     }
     let _ = timeout(VIEW_LIMIT, view.wait()).await;
-}
-
-fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -29,7 +29,14 @@ use super::manifests::RESULT;
 const OVER: &str = "/tmp/over";
 
 /// File that is there when the result was taken.
-const TAKEN: &str = "/tmp/taken";
+const IS_TAKEN: &str = "/tmp/taken";
+
+/// File whose text the cluster keeps as the last words of a container.
+const LAST_WORDS: &str = "/dev/termination-log";
+
+/// Last words of a manager whose result was taken, and of one that waited in vain.
+pub(super) const TAKEN: &str = "another loadgen has taken it";
+pub(super) const LEFT: &str = "nobody took it while its manager waited";
 
 /// File that is there when the run is to stop.
 const STOPPED: &str = "/tmp/stop";
@@ -88,14 +95,18 @@ pub async fn await_hand_over(code: u8, limit: Duration) -> io::Result<()> {
     fs::write(&temporary, code.to_string())?;
     fs::rename(temporary, OVER)?;
     let taken = async {
-        while !Path::new(TAKEN).exists() {
+        while !Path::new(IS_TAKEN).exists() {
             tokio::time::sleep(LOOK).await;
         }
     };
-    tokio::select! {
-        () = taken => {}
-        _ = terminated.recv() => {}
-        () = tokio::time::sleep(limit) => {}
+    let last = tokio::select! {
+        () = taken => Some(TAKEN),
+        _ = terminated.recv() => None,
+        () = tokio::time::sleep(limit) => Some(LEFT),
+    };
+    if let Some(last) = last {
+        // For a loadgen that comes too late. Without these words, it knows only that the manager has ended.
+        let _ = fs::write(LAST_WORDS, last);
     }
     Ok(())
 }
@@ -109,7 +120,7 @@ pub fn hand_over() -> io::Result<()> {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             match line.as_str() {
                 STOP => fs::write(STOPPED, "")?,
-                TAKE => return fs::write(TAKEN, ""),
+                TAKE => return fs::write(IS_TAKEN, ""),
                 _ => {}
             }
         }
@@ -188,8 +199,17 @@ pub(super) enum Fetched {
         /// Whether the manager gave a sign of life on it.
         was_alive: bool,
     },
-    /// The result cannot be saved in its folder, for this reason, which names where it is instead.
-    Unsaved(String),
+    /// The result cannot be saved in its folder.
+    Unsaved(Unsaved),
+}
+
+/// Where a result is that cannot be saved in its folder, and why.
+#[derive(Debug)]
+pub(super) enum Unsaved {
+    /// In another folder, which the reason names.
+    Elsewhere(String),
+    /// Only where the manager has it.
+    Nowhere(String),
 }
 
 /// A connection over which the result has come.
@@ -248,7 +268,7 @@ pub(super) async fn fetch(
     };
     match tokio::task::block_in_place(|| save(&packed, folder)) {
         Ok(()) => Fetched::All(Fetch { child, stdin }, code),
-        Err(why) => Fetched::Unsaved(why),
+        Err(unsaved) => Fetched::Unsaved(unsaved),
     }
 }
 
@@ -314,15 +334,15 @@ async fn last_words(mut stderr: ChildStderr) -> Vec<u8> {
 /// Saves a result in the folder, or else in a new folder for temporary files.
 ///
 /// # Errors
-/// Returns why it is not in the folder, and where it is.
-fn save(packed: &[u8], folder: &Path) -> Result<(), String> {
+/// Returns where it is, if not in the folder.
+fn save(packed: &[u8], folder: &Path) -> Result<(), Unsaved> {
     let Err(error) = unpack(packed, folder) else { return Ok(()) };
     let why = format!("{}: {error}", folder.display());
     let elsewhere = tempfile::Builder::new().prefix("loadgen-").tempdir();
     let saved = elsewhere.and_then(|other| unpack(packed, other.path()).map(|()| other.keep()));
     Err(match saved {
-        Ok(path) => format!("{why}; it is in {}", path.display()),
-        Err(other) => format!("{why}; nor elsewhere: {other}"),
+        Ok(path) => Unsaved::Elsewhere(format!("{why}; it is in {}", path.display())),
+        Err(other) => Unsaved::Nowhere(format!("{why}; nor elsewhere: {other}")),
     })
 }
 
@@ -351,7 +371,9 @@ mod tests {
         fs::write(from.path().join("run.json"), "{}").unwrap();
         let mut packed = Vec::new();
         pack(from.path(), &mut packed).unwrap();
-        let why = save(&packed, Path::new("/nowhere")).unwrap_err();
+        let Err(Unsaved::Elsewhere(why)) = save(&packed, Path::new("/nowhere")) else {
+            panic!("it is not elsewhere")
+        };
         let (_, elsewhere) = why.split_once("; it is in ").unwrap();
         assert_eq!(fs::read_to_string(Path::new(elsewhere).join("run.json")).unwrap(), "{}");
         fs::remove_dir_all(elsewhere).unwrap();
@@ -364,6 +386,13 @@ mod tests {
         pack(Path::new("/nowhere"), &mut packed).unwrap();
         unpack(&packed, to.path()).unwrap();
         assert_eq!(fs::read_dir(to.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_result_that_fits_nowhere_is_known_to_be_left() {
+        // As on a disk that is full, no folder holds it whole.
+        let saved = save(b"no archive", Path::new("/nowhere"));
+        assert!(matches!(saved, Err(Unsaved::Nowhere(why)) if why.contains("; nor elsewhere: ")));
     }
 
     #[test]

@@ -1,16 +1,14 @@
 //! Runs `kubectl`, with the user's own configuration.
 
-use std::io;
 use std::process::Stdio;
 use std::time::Duration;
 
-use miette::Diagnostic;
 use serde_json::Value;
-use thiserror::Error;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use super::error::KubernetesError;
 use crate::text::in_one_line;
 
 /// Time limit for one request to the cluster.
@@ -19,98 +17,18 @@ const LIMIT: Duration = Duration::from_secs(60);
 /// What a program that says nothing has said when its exit code is 1.
 const NO: &str = "exit status: 1";
 
-/// Error of a run in a cluster.
-#[derive(Debug, Error, Diagnostic)]
-pub enum KubernetesError {
-    /// `kubectl` could not be started.
-    #[error("cannot run kubectl: {0}")]
-    #[diagnostic(
-        code(no_kubectl),
-        help("install kubectl, and set it up for the cluster: `kubectl get nodes` must work")
-    )]
-    NoKubectl(io::Error),
-    /// The cluster, or `kubectl`, refused a request.
-    #[error("kubectl {what}: {why}")]
-    #[diagnostic(
-        code(kubectl_failed),
-        help("check the cluster, the namespace and your rights: `kubectl auth can-i create jobs`")
-    )]
-    Refused {
-        /// The first words of the command.
-        what: String,
-        /// What `kubectl` said.
-        why: String,
-    },
-    /// The user may not do what a run needs.
-    #[error("you may not {0} in this namespace")]
-    #[diagnostic(
-        code(no_rights),
-        help("ask for a Role as in docs/how-to/use-kubernetes.md, or use another --namespace")
-    )]
-    NoRights(String),
-    /// There is a Job of this name.
-    #[error("there is a job {0} already")]
-    #[diagnostic(
-        code(name_taken),
-        help("choose another --name, or remove that one: `kubectl delete job {0}`")
-    )]
-    NameTaken(String),
-    /// The connection to the cluster is lost, where the run goes on.
-    #[error("the connection to the cluster is lost, and the run goes on there: {why}")]
-    #[diagnostic(
-        code(connection_lost),
-        help(
-            "it ends by itself, and an hour later the cluster removes it; `kubectl delete job {name}` does so at once"
-        )
-    )]
-    Lost {
-        /// Name of the Job.
-        name: String,
-        /// What `kubectl` said.
-        why: String,
-    },
-    /// The cluster is too old.
-    #[error("the cluster runs Kubernetes {0}, but loadgen needs 1.33 or later")]
-    #[diagnostic(
-        code(old_cluster),
-        help(
-            "start the workers by hand there: see \"Run workers in containers\" in docs/how-to/use-many-hosts.md"
-        )
-    )]
-    TooOld(String),
-    /// Not all pods run in time.
-    #[error("{running} of {of} pods run after {}: {why}", humantime::format_duration(*limit))]
-    #[diagnostic(
-        code(pods_not_started),
-        help("make room or correct what the cluster names, or wait longer: --start-timeout TIME")
-    )]
-    NotStarted {
-        /// Number of pods that run.
-        running: usize,
-        /// Number of pods.
-        of: usize,
-        /// Time for which they were awaited.
-        limit: Duration,
-        /// What the cluster says of the others.
-        why: String,
-    },
-    /// The manager's pod ended without a result.
-    #[error("the pod of the manager is gone: {0}")]
-    #[diagnostic(
-        code(manager_pod_gone),
-        help(
-            "see what the cluster did with it: more memory (--requests, --limits), or another node, may help"
-        )
-    )]
-    ManagerGone(String),
-    /// The result could not be saved in its folder.
-    #[error("cannot save the result of the run in {0}")]
-    #[diagnostic(
-        code(unwritable_folder),
-        help("free disk space, or choose another folder with --out DIR")
-    )]
-    Unsaved(String),
-}
+/// What a user may do: a verb, a resource, and a part of the resource or nothing.
+pub(super) type Right = (&'static str, &'static str, &'static str);
+
+/// Right for following a run.
+pub(super) const EXEC: Right = ("create", "pods", "exec");
+
+/// Right for the live view.
+pub(super) const ATTACH: Right = ("create", "pods", "attach");
+
+/// Further rights for a new run.
+pub(super) const CREATE: [Right; 3] =
+    [("create", "jobs.batch", ""), ("patch", "jobs.batch", ""), ("create", "secrets", "")];
 
 /// `kubectl`, for one namespace of one cluster.
 #[derive(Debug, Clone, Default)]
@@ -122,6 +40,26 @@ pub struct Kubectl {
 }
 
 impl Kubectl {
+    /// Returns the command that takes up a run of this cluster, for messages.
+    pub(super) fn follow(&self, name: &str) -> String {
+        let namespace = self.namespace.iter().map(|name| format!(" --namespace {name}"));
+        let context = self.context.iter().map(|context| format!(" --context {context}"));
+        let options: String = namespace.chain(context).collect();
+        format!("loadgen k8s follow {name}{options}")
+    }
+
+    /// Returns where a run is looked for, for messages.
+    pub(super) fn place(&self) -> String {
+        let context = match &self.context {
+            Some(context) => format!("the context {context}"),
+            None => "the current context".to_owned(),
+        };
+        match &self.namespace {
+            Some(namespace) => format!("in the namespace {namespace} of {context}"),
+            None => format!("in the namespace of {context}"),
+        }
+    }
+
     /// Returns `kubectl` with these words.
     pub(super) fn command(&self, words: &[&str]) -> std::process::Command {
         let mut command = std::process::Command::new("kubectl");
@@ -177,20 +115,16 @@ impl Kubectl {
         })
     }
 
-    /// Checks that the cluster knows what a Job needs, and that the user may do what a run needs.
+    /// Checks that the cluster knows what a Job needs, and that the user has these rights.
     ///
     /// # Errors
     /// If the cluster cannot be reached, is too old, or does not allow it.
-    pub async fn check(&self, has_terminal: bool) -> Result<(), KubernetesError> {
+    pub(super) async fn check(
+        &self,
+        needed: impl Iterator<Item = Right>,
+    ) -> Result<(), KubernetesError> {
         self.check_version().await?;
-        let attach = has_terminal.then_some(("create", "pods", "attach"));
-        let needed = [
-            ("create", "jobs.batch", ""),
-            ("patch", "jobs.batch", ""),
-            ("create", "secrets", ""),
-            ("create", "pods", "exec"),
-        ];
-        for (verb, resource, below) in needed.into_iter().chain(attach) {
+        for (verb, resource, below) in needed {
             let below_it = format!("--subresource={below}");
             let words = ["auth", "can-i", "--quiet", verb, resource, &below_it];
             match self.run(&words, "").await {
@@ -266,6 +200,17 @@ mod tests {
         assert_eq!(said(&log.repeat(2)), "\"Unhandled Error\" err=\"closed\"");
         assert_eq!(said("Error from server"), "Error from server");
         assert_eq!(said(""), NO);
+    }
+
+    #[test]
+    fn the_way_back_to_a_run_names_its_cluster() {
+        let current = Kubectl::default();
+        assert_eq!(current.follow("lg"), "loadgen k8s follow lg");
+        assert_eq!(current.place(), "in the namespace of the current context");
+        let other =
+            Kubectl { context: Some("kind-a".to_owned()), namespace: Some("load".to_owned()) };
+        assert_eq!(other.follow("lg"), "loadgen k8s follow lg --namespace load --context kind-a");
+        assert_eq!(other.place(), "in the namespace load of the context kind-a");
     }
 
     #[test]

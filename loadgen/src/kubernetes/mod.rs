@@ -3,19 +3,28 @@
 //!
 //! - `manifests`: what the cluster is asked for: an Indexed Job, whose pod 0 is the manager and whose others are
 //!   workers, a headless Service, by which they find the manager, and a Secret with what each of them needs.
-//! - `kubectl`: runs `kubectl`. `pods`: what the cluster says of the pods.
+//! - `kubectl`: runs `kubectl`. `error`: what can go wrong. `pods`: what the cluster says of the pods. `troubles`: what
+//!   happens to them.
 //! - `hand_over`: how the result leaves the manager's pod, and how the run is stopped, through `kubectl exec`.
-//! - `follow`: creates all, follows the run, fetches its result, and removes all.
+//! - `cluster_run`: what the Job of a run tells of it. `lifetime`: creates all that belongs to a run, and removes it.
+//! - `follow`: follows a run, new or found, fetches its result, and has all removed.
 
+mod cluster_run;
+mod error;
 mod follow;
 mod hand_over;
 mod kubectl;
+mod lifetime;
 mod manifests;
 mod pods;
+mod troubles;
 
-pub use self::follow::{Followed, Follower, abandon};
+pub use self::cluster_run::ClusterRun;
+pub use self::error::KubernetesError;
+pub use self::follow::{Followed, Follower, View};
 pub use self::hand_over::{await_hand_over, hand_over, stop_when_asked};
-pub use self::kubectl::{Kubectl, KubernetesError};
+pub use self::kubectl::Kubectl;
+pub use self::lifetime::abandon;
 pub use self::manifests::{
     INDEX, JOIN, MANAGER_PORT, Manifests, Pods, RESULT, SCENARIO, Toleration, WORKER_FAILED,
     checked_name, yaml,

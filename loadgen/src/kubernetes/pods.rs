@@ -30,6 +30,8 @@ pub(super) struct Pod {
     pub trouble: Option<String>,
     /// Whether waiting does not help.
     pub is_hopeless: bool,
+    /// What the program left for who asks after its end.
+    pub last_words: Option<String>,
 }
 
 impl Pod {
@@ -65,7 +67,13 @@ impl Pod {
             exit_code,
             trouble: trouble(pod, state),
             is_hopeless: is_hopeless(state),
+            last_words: state["terminated"]["message"].as_str().map(str::to_owned),
         })
+    }
+
+    /// Returns whether this is the manager, and its program runs or has ended.
+    pub fn is_begun_manager(&self) -> bool {
+        self.index == 0 && (self.is_running || self.exit_code.is_some())
     }
 
     /// Returns the pod and its node, for messages.
@@ -127,7 +135,7 @@ fn is_hopeless(state: &Value) -> bool {
 }
 
 /// Returns the reason and the message of a state or a condition; `None` without a reason.
-fn reason(of: &Value) -> Option<String> {
+pub(super) fn reason(of: &Value) -> Option<String> {
     let reason = of["reason"].as_str().filter(|reason| !reason.is_empty())?;
     let message = of["message"].as_str().map(str::trim).filter(|message| !message.is_empty());
     Some(quoted(&message.map_or_else(|| reason.to_owned(), |said| format!("{reason}: {said}"))))
@@ -172,7 +180,10 @@ mod tests {
         let starting = only(in_state(json!({"waiting": {"reason": "ContainerCreating"}})));
         assert!(!starting.is_running && starting.trouble.is_none());
         let done = only(in_state(json!({"terminated": {"exitCode": 0, "reason": "Completed"}})));
-        assert_eq!((done.exit_code, done.trouble), (Some(0), None));
+        assert_eq!((done.exit_code, done.trouble, done.last_words), (Some(0), None, None));
+        let told = json!({"terminated": {"exitCode": 0, "message": "taken"}});
+        let told = only(in_state(told));
+        assert_eq!((told.trouble, told.last_words.as_deref()), (None, Some("taken")));
         for (status, said, hopeless) in [
             (
                 in_state(json!({"terminated": {"exitCode": 137, "reason": "OOMKilled"}})),
@@ -230,6 +241,16 @@ mod tests {
             let pod = only(status);
             assert_eq!((pod.trouble.as_deref(), pod.is_hopeless), (Some(said), hopeless));
         }
+    }
+
+    #[test]
+    fn a_manager_has_begun_when_its_program_has() {
+        let of =
+            |index, state| Pod::all(&json!({"items": [pod(index, in_state(state))]})).remove(0);
+        assert!(of("0", json!({"running": {}})).is_begun_manager());
+        assert!(of("0", json!({"terminated": {"exitCode": 1}})).is_begun_manager());
+        assert!(!of("0", json!({"waiting": {}})).is_begun_manager());
+        assert!(!of("1", json!({"running": {}})).is_begun_manager());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::fs;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
 
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
@@ -56,10 +55,13 @@ impl Link {
         self.connections.load(Ordering::SeqCst)
     }
 
-    /// Cuts all connections, and lets none through for some time.
-    pub async fn cut(&self, time: Duration) {
+    /// Cuts all connections, and lets none through until [`Self::mend`].
+    pub fn cut(&self) {
         self.is_cut.send_replace(true);
-        tokio::time::sleep(time).await;
+    }
+
+    /// Lets connections through again.
+    pub fn mend(&self) {
         self.is_cut.send_replace(false);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::task::block_in_place;
@@ -11,11 +11,6 @@ use crate::common::program::{Finished, checkout};
 use crate::link::Link;
 use crate::support::{Changed, Run, kubectl, left, until};
 
-fn end(run: &Run, child: Child) -> Finished {
-    let output = block_in_place(|| child.wait_with_output().unwrap());
-    Finished::of(output, &run.project.path(""))
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_deleted_is_named_with_its_node() {
     let run = Run::new("worker-gone").await;
@@ -23,7 +18,7 @@ async fn a_worker_that_is_deleted_is_named_with_its_node() {
     let child = run.command("run", &words).spawn().unwrap();
     run.until_loaded();
     kubectl(&["delete", "pod", &run.pod(2), "--wait=false"]);
-    let finished = end(&run, child);
+    let finished = run.end_of(child);
     assert_eq!(finished.code, Some(5), "{}", finished.stderr);
     let record = run.record("result");
     let degraded = record["degraded"].to_string();
@@ -49,7 +44,7 @@ async fn a_run_that_goes_on_without_a_worker_names_its_pod() {
     // Time for the client to have seen all pods.
     std::thread::sleep(std::time::Duration::from_secs(5));
     kubectl(&["delete", "pod", &run.pod(2), "--wait=false"]);
-    let finished = end(&run, child);
+    let finished = run.end_of(child);
     assert_eq!(finished.code, Some(5), "{}", finished.stderr);
     assert!(finished.stderr.contains("pod goes-on-2-"), "{}", finished.stderr);
 }
@@ -63,8 +58,10 @@ async fn a_connection_that_breaks_is_made_again() {
     let child = command.env("KUBECONFIG", run.project.path("kubeconfig")).spawn().unwrap();
     run.until_loaded();
     until("the result is not awaited, or the log not shown", || link.connections() >= 2);
-    link.cut(std::time::Duration::from_secs(3)).await;
-    let finished = end(&run, child);
+    link.cut();
+    tokio::time::sleep(std::time::Duration::from_secs(3)).await;
+    link.mend();
+    let finished = run.end_of(child);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(finished.stderr.contains("trying again"), "{}", finished.stderr);
     assert_eq!(run.record("result")["interrupted"], false);
@@ -122,7 +119,7 @@ async fn the_rights_that_the_docs_name_are_enough_and_are_needed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_result_that_does_not_fit_is_kept_elsewhere() {
+async fn a_result_that_does_not_fit_is_kept_elsewhere_or_in_the_cluster() {
     let run = Run::new("full").await;
     let full = run.project.path("full");
     fs::create_dir(&full).unwrap();
@@ -132,7 +129,20 @@ async fn a_result_that_does_not_fit_is_kept_elsewhere() {
         return;
     }
     let finished = run.run(&[&run.url("/"), "-d", "1s", "--out", "full/result"]);
+    fs::remove_dir_all(full.join("result")).unwrap();
+    // No other folder has room either.
+    let words = [&run.url("/"), "-d", "1s", "--out", "full/other"];
+    let nowhere = run.end({
+        let mut command = run.command("run", &words);
+        command.env("TMPDIR", &full);
+        command
+    });
     assert!(Command::new("umount").arg(&full).status().unwrap().success());
+    assert_eq!(nowhere.code, Some(1), "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("result_waits"), "{}", nowhere.stderr);
+    let taken = run.end(run.follow(&["--out", "result"]));
+    assert_eq!(taken.code, Some(0), "{}", taken.stderr);
+    assert_eq!(run.record("result")["interrupted"], false);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     let said = finished.stderr.replace("\n  │ ", " ");
     let (_, after) = said.split_once("; it is in ").unwrap();
@@ -148,7 +158,7 @@ async fn a_manager_that_is_deleted_hands_over_what_it_has() {
     let child = run.command("run", &words).spawn().unwrap();
     run.until_loaded();
     kubectl(&["delete", "pod", &run.pod(0), "--wait=false"]);
-    let finished = end(&run, child);
+    let finished = run.end_of(child);
     assert_eq!(finished.code, Some(130), "{}", finished.stderr);
     assert_eq!(run.record("result")["interrupted"], true);
     assert!(finished.stderr.contains("pod manager-gone-0-"), "{}", finished.stderr);
@@ -169,7 +179,7 @@ async fn a_manager_that_is_killed_is_an_error_that_names_it() {
         is_manager(&String::from_utf8_lossy(&words).replace('\0', " "))
     });
     kill_process(Pid::from_raw(manager.unwrap()).unwrap(), Signal::KILL).unwrap();
-    let finished = end(&run, child);
+    let finished = run.end_of(child);
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
     let said = finished.stderr.replace('\n', " ");
     for part in ["manager_pod_gone", "manager-killed-0-", "code 137"] {

@@ -6,6 +6,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod ends;
+mod follow;
 mod link;
 mod live;
 mod losses;

@@ -1,8 +1,9 @@
 //! What the tests share: a project with a server that the pods reach, and what is left in the cluster.
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::task::block_in_place;
 
@@ -52,6 +53,33 @@ impl Run {
         let mut command = self.project.command(&all);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command
+    }
+
+    /// Returns `loadgen k8s follow` for this run, with these words.
+    pub fn follow(&self, words: &[&str]) -> Command {
+        let own = ["k8s", "follow", self.name, "--namespace=restricted"];
+        let mut command = self.project.command(&[&own[..], words].concat());
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Begins `loadgen k8s run` with these words, and kills it as soon as there is load.
+    pub fn begin_and_kill(&self, words: &[&str]) {
+        let mut child = self.command("run", words).spawn().unwrap();
+        self.until_loaded();
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+
+    /// Waits for the end of a command of this run.
+    pub fn end(&self, mut command: Command) -> Finished {
+        self.end_of(command.spawn().unwrap())
+    }
+
+    /// Waits for the end of a process of this run.
+    pub fn end_of(&self, child: Child) -> Finished {
+        let output = block_in_place(|| child.wait_with_output().unwrap());
+        Finished::of(output, &self.project.path(""))
     }
 
     /// Carries out `loadgen k8s run` with these words, and checks that nothing is left in the cluster.
@@ -108,6 +136,11 @@ pub fn left(name: &str) -> Vec<String> {
     let selector = format!("--selector=app.kubernetes.io/instance={name}");
     let words = ["get", "jobs,pods,services,secrets", "--output=name", &selector];
     kubectl(&words).lines().map(str::to_owned).collect()
+}
+
+/// Sends what Ctrl-C sends.
+pub fn interrupt(child: &Child) {
+    kill_process(Pid::from_child(child), Signal::INT).unwrap();
 }
 
 /// Waits until a condition holds.

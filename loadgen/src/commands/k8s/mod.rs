@@ -1,5 +1,7 @@
 //! `loadgen k8s`: a run whose manager and workers are pods of a Kubernetes cluster.
 
+mod delivery;
+mod follow;
 pub(super) mod packed;
 mod words;
 
@@ -11,31 +13,29 @@ use clap::ValueEnum as _;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
+use self::delivery::Delivery;
 use self::packed::pack;
-use super::options::{Output, hosts, junit};
+use super::options::{Output, hosts};
 use super::run::{Loaded, load, resolve};
 use crate::cli::{K8sArgs, K8sCommand, K8sRunArgs};
 use crate::cluster::{Authority, ClusterError, Join, Keys, LEASE, RemoteWorkers};
-use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Remote;
 use crate::experiment::kind::Experiment as _;
 use crate::experiment::run::{Run, noise_floor};
-use crate::experiment::saved::{Record, Saved};
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{
-    self, Followed, Follower, INDEX, JOIN, Kubectl, MANAGER_PORT, Manifests, Pods, RESULT,
-    SCENARIO, Toleration, abandon,
+    self, ClusterRun, Follower, INDEX, JOIN, Kubectl, KubernetesError, MANAGER_PORT, Manifests,
+    Pods, RESULT, SCENARIO, Toleration, View, abandon,
 };
-use crate::process::{columns, is_interactive, on_all_cpus, on_signal, print, print_report};
-use crate::report::{self, Format, Reported as _};
-use crate::text::say;
-
-/// Time for which the manager waits until its result is taken: longer than most networks are away.
-const HAND_OVER: Duration = Duration::from_secs(600);
+use crate::process::{is_interactive, on_all_cpus, on_signal, print};
 
 /// Time for which a cluster keeps a Job that has ended and that nobody has removed.
 const KEPT: Duration = Duration::from_secs(3_600);
+
+/// Time for which the manager waits until its result is taken: people need longer than networks to notice that the client
+/// is gone. One pod keeps its CPU and its memory meanwhile, because the workers have ended.
+const HAND_OVER: Duration = KEPT;
 
 /// Time within which the pods of rendered manifests find each other.
 const START_LIMIT: Duration = Duration::from_secs(600);
@@ -54,6 +54,7 @@ pub(super) fn run(command: &K8sCommand) -> Result<Exit, Failure> {
     match command {
         K8sCommand::Render(args) => render(args),
         K8sCommand::Run(args) => run_in_cluster(args),
+        K8sCommand::Follow(args) => follow::run(args),
     }
 }
 
@@ -81,46 +82,21 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
     let terminal = (output.live && is_interactive()).then(terminal);
     let manifests = planned.manifests(common, &words, *start_timeout, Some(HAND_OVER), terminal)?;
     manifests.secret().map_err(too_large)?;
-    let folder = RunFolder::create(output.folder.as_deref(), planned.run.name())?;
-    if let Some(path) = &common.run.junit {
-        junit::prepare(path)?;
-    }
-    let interrupt = on_signal(abandon)?;
-    let kubectl = Kubectl { context: context.clone(), namespace: common.namespace.clone() };
+    let run = ClusterRun::of(&manifests.job(true)).map_err(Failure::with(Exit::Failed))?;
+    let junit = common.run.junit.as_deref();
+    let delivery =
+        Delivery::prepare(output.folder.as_deref(), planned.run.name(), output.format, junit)?;
     let follower = Follower {
-        kubectl,
-        manifests: &manifests,
+        kubectl: &Kubectl { context: context.clone(), namespace: common.namespace.clone() },
+        run: &run,
+        view: if run.has_terminal { View::Live } else { View::Lines },
         start_limit: *start_timeout,
-        folder: folder.path(),
-        interrupt,
+        folder: delivery.folder(),
+        interrupt: on_signal(abandon)?,
     };
-    let followed = on_all_cpus()?.block_on(follower.run());
-    let Followed { exit_code, troubles } = followed.map_err(Failure::with(Exit::Failed))?;
-    let Some(code) = exit_code else {
-        say("interrupted before the run began");
-        return Ok(Exit::Interrupted);
-    };
-    show(&folder, output.format, common, &planned.run)?;
-    troubles.iter().for_each(say);
-    Exit::of_code(code).ok_or_else(|| {
-        let message = format!("loadgen in the pod of the manager ended with exit code {code}");
-        Failure::message(Exit::Failed, "pod_failed", message, "see what it said above")
-    })
-}
-
-/// Prints the result that was fetched into the folder, if there is one.
-fn show(folder: &RunFolder, format: Format, args: &K8sArgs, run: &Run) -> Result<(), Failure> {
-    if !folder.path().join("run.json").exists() {
-        return Ok(());
-    }
-    let Record::Run(record) = Saved::read(folder.path())?.record else { return Ok(()) };
-    print_report(&record.document().render_within(columns(), format, Some(folder.path())))?;
-    if format != Format::Table {
-        record.failures().iter().for_each(say);
-    }
-    noise_floor::keep(&record, &run.job);
-    let junit = args.run.junit.as_ref();
-    junit.map_or(Ok(()), |path| junit::write(path, &report::junit(&record)))
+    let followed = on_all_cpus()?.block_on(follower.carry_out(&manifests));
+    let followed = followed.map_err(Failure::with::<KubernetesError>(Exit::Failed))?;
+    delivery.conclude(followed, |record| noise_floor::keep(record, &planned.run.job))
 }
 
 /// A run that was found to be right, before anything is in a cluster.

@@ -42,7 +42,7 @@ pub const WORKER_FAILED: u8 = 70;
 const SECRET_LIMIT: usize = 1 << 20;
 
 /// Label of all that belongs to a run.
-const RUN: &str = "loadgen/run";
+pub(super) const RUN: &str = "loadgen/run";
 
 /// A run in a cluster.
 #[derive(Debug, Clone)]
@@ -75,11 +75,6 @@ impl Manifests {
     /// Returns the name by which the manager is found in its namespace.
     pub fn manager_host(name: &str) -> String {
         format!("{name}-0.{name}")
-    }
-
-    /// Returns the words that select what belongs to the run.
-    pub fn selector(&self) -> String {
-        format!("{RUN}={}", self.id)
     }
 
     fn metadata(&self) -> Value {

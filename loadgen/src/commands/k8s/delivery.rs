@@ -1,0 +1,118 @@
+//! What becomes of the result of a run in a cluster on this machine.
+
+use std::path::Path;
+
+use crate::commands::options::junit;
+use crate::experiment::folder::RunFolder;
+use crate::experiment::saved::{Record, Saved};
+use crate::failure::{Exit, Failure};
+use crate::kubernetes::Followed;
+use crate::process::{columns, print_report};
+use crate::record::RunRecord;
+use crate::report::{self, Format, Reported as _};
+use crate::text::say;
+
+/// Where a result goes.
+pub(super) struct Delivery<'a> {
+    folder: RunFolder,
+    format: Format,
+    junit: Option<&'a Path>,
+}
+
+impl<'a> Delivery<'a> {
+    /// Creates the folder `out`, or one with this name, and checks that all can be written.
+    pub fn prepare(
+        out: Option<&Path>,
+        name: &str,
+        format: Format,
+        junit: Option<&'a Path>,
+    ) -> Result<Self, Failure> {
+        let folder = RunFolder::create(out, name)?;
+        junit.map_or(Ok(()), junit::prepare)?;
+        Ok(Self { folder, format, junit })
+    }
+
+    /// Returns the path of the folder for the result.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Shows what was fetched into the folder and what happened, and returns the exit code of the run. `keep` gets the
+    /// record, if there is one.
+    pub fn conclude(
+        &self,
+        followed: Followed,
+        keep: impl FnOnce(&RunRecord),
+    ) -> Result<Exit, Failure> {
+        let Followed { exit_code, troubles } = followed;
+        let Some(code) = exit_code else {
+            say("interrupted before the run began");
+            return Ok(Exit::Interrupted);
+        };
+        self.show(keep)?;
+        troubles.iter().for_each(say);
+        Exit::of_code(code).ok_or_else(|| {
+            let message = format!("loadgen in the pod of the manager ended with exit code {code}");
+            Failure::message(Exit::Failed, "pod_failed", message, "see what it said above")
+        })
+    }
+
+    fn show(&self, keep: impl FnOnce(&RunRecord)) -> Result<(), Failure> {
+        let folder = self.folder();
+        if !folder.join("run.json").exists() {
+            return Ok(());
+        }
+        let saved = Saved::read(folder).map_err(|failure| unreadable(folder, &failure))?;
+        let Record::Run(record) = saved.record else { return Ok(()) };
+        print_report(&record.document().render_within(columns(), self.format, Some(folder)))?;
+        if self.format != Format::Table {
+            record.failures().iter().for_each(say);
+        }
+        keep(&record);
+        self.junit.map_or(Ok(()), |path| junit::write(path, &report::junit(&record)))
+    }
+}
+
+/// Returns the failure of a result that is saved, but that another version of loadgen has written.
+fn unreadable(folder: &Path, failure: &Failure) -> Failure {
+    let message =
+        format!("the result is in {}, but cannot be shown: {}", folder.display(), failure.report);
+    let help = format!(
+        "show it with the version of loadgen that is in the image of the run: `loadgen report {}`",
+        folder.display()
+    );
+    Failure::message(Exit::Failed, "unreadable_result", message, &help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_of_another_version_is_kept_and_named() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("result");
+        let delivery = Delivery::prepare(Some(&path), "lg", Format::Table, None).unwrap();
+        std::fs::write(path.join("run.json"), r#"{"schema": "loadgen/run/999"}"#).unwrap();
+        let followed = Followed { exit_code: Some(0), troubles: Vec::new() };
+        let failure = delivery.conclude(followed, |_| panic!("there is no record")).unwrap_err();
+        drop(delivery);
+        let said = failure.report.to_string();
+        assert!(said.contains(&format!("the result is in {}", path.display())), "{said}");
+        assert!(said.contains("loadgen/run/999"), "{said}");
+        assert!(path.join("run.json").exists());
+    }
+
+    #[test]
+    fn a_run_without_a_result_has_its_exit_code_and_leaves_no_folder() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("result");
+        for (code, exit) in [(Some(4), Exit::Target), (None, Exit::Interrupted)] {
+            let delivery = Delivery::prepare(Some(&path), "lg", Format::Table, None).unwrap();
+            let followed = Followed { exit_code: code, troubles: Vec::new() };
+            assert_eq!(delivery.conclude(followed, |_| panic!("no record")).unwrap(), exit);
+            drop(delivery);
+            assert!(!path.exists());
+        }
+    }
+}

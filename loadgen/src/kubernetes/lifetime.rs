@@ -1,0 +1,101 @@
+//! Creates what belongs to a run in a cluster, and removes it.
+
+use std::process::Stdio;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::cluster_run::ClusterRun;
+use super::error::KubernetesError;
+use super::kubectl::Kubectl;
+use super::manifests::Manifests;
+use crate::text::say;
+
+/// Kinds of what belongs to a run.
+const OWNED: &str = "jobs,services,secrets";
+
+/// Time for the cluster to take the order to remove a run that the user does not want to wait for.
+const ABANDON_LIMIT: Duration = Duration::from_secs(6);
+
+/// Time between two looks whether it has.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// The run to remove if the user does not want to wait: `kubectl`, and the option that selects what belongs to it.
+static UNDER_WAY: Mutex<Option<(Kubectl, String)>> = Mutex::new(None);
+
+/// Time in which [`abandon`] removes a run.
+pub(super) struct UnderWay;
+
+impl UnderWay {
+    /// Begins the time of this run.
+    pub fn begin(kubectl: &Kubectl, run: &ClusterRun) -> Self {
+        *under_way() = Some((kubectl.clone(), run.selector.clone()));
+        Self
+    }
+}
+
+impl Drop for UnderWay {
+    fn drop(&mut self) {
+        under_way().take();
+    }
+}
+
+fn under_way() -> MutexGuard<'static, Option<(Kubectl, String)>> {
+    UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the run that is under way, without waiting for its end.
+pub fn abandon() {
+    let Some((kubectl, selector)) = under_way().take() else { return };
+    let words = ["delete", OWNED, &selector, "--wait=false", "--request-timeout=5s"];
+    let mut command = kubectl.command(&words);
+    let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() else { return };
+    let begun = Instant::now();
+    while child.try_wait().is_ok_and(|status| status.is_none()) {
+        if begun.elapsed() > ABANDON_LIMIT {
+            let _ = child.kill();
+            return say(format!("the run may be left in the cluster: kubectl get jobs {selector}"));
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// Creates the Job, suspended, then all that it needs as its own, so that nothing outlives it, and begins.
+pub(super) async fn create(
+    kubectl: &Kubectl,
+    manifests: &Manifests,
+) -> Result<(), KubernetesError> {
+    let name = &manifests.pods.name;
+    let secret = manifests
+        .secret()
+        .map_err(|why| KubernetesError::Refused { what: "create secret".to_owned(), why })?;
+    let words = ["create", "--validate=strict", "--filename=-"];
+    let job = kubectl.json(&words, &manifests.job(true).to_string()).await;
+    let job = job.map_err(|error| match error {
+        KubernetesError::Refused { why, .. } if why.contains("AlreadyExists") => {
+            KubernetesError::NameTaken(name.clone())
+        }
+        error => error,
+    })?;
+    let owner = json!([{
+        "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job["metadata"]["uid"],
+    }]);
+    let mut all = [secret, manifests.service()];
+    for manifest in &mut all {
+        manifest["metadata"]["ownerReferences"] = owner.clone();
+    }
+    let list = json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string();
+    kubectl.run(&words, &list).await?;
+    let begin = json!({"spec": {"suspend": false}}).to_string();
+    kubectl.run(&["patch", "job", name, "--patch", &begin], "").await.map(drop)
+}
+
+/// Removes all that belongs to a run, and waits until it is gone.
+pub(super) async fn remove(kubectl: &Kubectl, run: &ClusterRun) {
+    let words = ["delete", OWNED, &run.selector, "--cascade=foreground", "--timeout=45s"];
+    if let Err(error) = kubectl.run(&words, "").await {
+        say(format!("job/{} may be left in the cluster: {error}", run.name));
+    }
+}
