@@ -17,6 +17,10 @@ use super::permissions::permissions;
 /// Larger data is sent in chunks (`blobs`).
 pub(super) const LARGEST: usize = 24 << 20;
 
+/// Size of the manager's buffers in bytes: for each worker one for reading, and up to two for each
+/// priority of what is sent. Larger messages are sent in pieces.
+const BUFFER: usize = 8 << 10;
+
 /// Workers that a manager admits to its network session.
 pub(super) struct Admits<'a> {
     /// Name of the run that the workers belong to.
@@ -42,6 +46,8 @@ pub(super) fn manager(socket: &Path, admits: &Admits<'_>) -> Value {
             },
         }),
     );
+    settings["transport"]["link"]["tx"]["batch_size"] = json!(BUFFER);
+    settings["transport"]["link"]["rx"]["buffer_size"] = json!(BUFFER);
     settings["access_control"] = permissions(admits.run, admits.workers);
     settings
 }

@@ -27,6 +27,7 @@ use std::time::Duration;
 pub(super) use manager::{Event, Events, ManagerBus};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokio::sync::Semaphore;
 pub use worker::{Request, WorkerBus};
 use zenoh::qos::{CongestionControl, Priority};
 use zenoh::query::{ConsolidationMode, Query};
@@ -39,6 +40,10 @@ use super::messages::Answer;
 use super::settings::LARGEST;
 use crate::encoding::{decode, encode};
 
+/// Threads that send queries at the same time. A thread waits while the queue to its worker is full,
+/// which the few chunks in flight can do to no more than half of them. A thread for each of a thousand
+/// workers would wait for Zenoh's locks, on a stack of its own.
+static SENDERS: Semaphore = Semaphore::const_new(16);
 /// Time limit for closing a network session.
 const CLOSE_LIMIT: Duration = Duration::from_secs(1);
 
@@ -60,16 +65,24 @@ async fn ask(
     limit: Duration,
 ) -> Result<Sample, ClusterError> {
     let bytes = encode_within_limit(message)?;
-    let query = session
-        .get(key)
-        .payload(bytes)
-        .attachment(challenge.map(Challenge::bytes))
-        .priority(Priority::InteractiveHigh)
-        .express(true)
-        .congestion_control(CongestionControl::Block)
-        .consolidation(ConsolidationMode::None)
-        .timeout(limit);
-    let replies = blocking(|| query.wait()).map_err(ClusterError::bus)?;
+    let (session, key) = (session.clone(), key.to_owned());
+    let attachment = challenge.map(|challenge| challenge.bytes().to_vec());
+    let send = move || {
+        session
+            .get(key)
+            .payload(bytes)
+            .attachment(attachment)
+            .priority(Priority::InteractiveHigh)
+            .express(true)
+            .congestion_control(CongestionControl::Block)
+            .consolidation(ConsolidationMode::None)
+            .timeout(limit)
+            .wait()
+    };
+    let turn = SENDERS.acquire().await.map_err(ClusterError::bus)?;
+    let sent = tokio::task::spawn_blocking(send).await.map_err(ClusterError::bus)?;
+    drop(turn);
+    let replies = sent.map_err(ClusterError::bus)?;
     let silent = || ClusterError::Bus(format!("{who} did not answer"));
     let reply = tokio::time::timeout(limit, replies.recv_async())
         .await

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::task::JoinSet;
-use tokio::time::{Instant, MissedTickBehavior};
+use tokio::time::{Instant, MissedTickBehavior, sleep_until};
 
-use super::start::{Acknowledged, start_skew};
+use super::start::{Acknowledged, sending, start_skew};
 use super::{Cluster, PreparedRound, TICK};
 use crate::bus::Event;
 use crate::error::ClusterError;
@@ -16,7 +16,7 @@ use loadgen_engine::{LoadChange, Plan, Results, RoundControl, Seen, Share, Start
 use loadgen_measure::GrowingSeries;
 use loadgen_scenario::Load;
 
-/// Time from the command to start until the start of all workers, in addition to the longest
+/// Time from the last command to start until the start of all workers, in addition to the longest
 /// round-trip time to a worker: far longer than a command waits anywhere on its way.
 const LEAD: Duration = Duration::from_millis(100);
 /// Time limit for a worker to acknowledge a command.
@@ -44,7 +44,7 @@ pub(super) struct RoundUnderWay<'a, F> {
     digest: String,
     /// Time at which the manager began to send the command to start.
     began: Instant,
-    /// Time from the command to start until the start of all workers.
+    /// Time from the first command to start until the start of all workers.
     lead: Duration,
     state: RoundState,
     round_trips: BTreeMap<u32, Duration>,
@@ -70,10 +70,10 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     ) -> Self {
         let epoch = cluster.epoch;
         let began = Instant::now();
-        let lead = start.map_or(LEAD + farthest(&round_trips), |start| {
+        let lead = start.map_or(LEAD + until_heard(&round_trips), |start| {
             Instant::from_std(start).saturating_duration_since(began)
         });
-        let mut starting = cluster.send_start(began + lead, &round_trips);
+        let mut starting = cluster.send_start(began, lead, &round_trips);
         let schedule = Schedule {
             measured: lead + plan.warmup,
             end: plan.length().map(|length| lead + length),
@@ -130,8 +130,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
                 }
                 // One change at a time, so that no worker receives the later change first.
                 asked = control.next(), if !is_told && self.changing.is_empty() => {
-                    // The farthest worker receives the change later by its round trip.
-                    let heard = self.since_start() + farthest(&self.round_trips);
+                    let heard = self.since_start() + until_heard(&self.round_trips);
                     if let Some(change) = asked.decide(self.plan, heard) {
                         self.change(change);
                     }
@@ -273,9 +272,10 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     }
 }
 
-/// Returns the longest of the workers' round-trip times; zero if there are none.
-fn farthest(round_trips: &BTreeMap<u32, Duration>) -> Duration {
-    round_trips.values().max().copied().unwrap_or_default()
+/// Returns the time in which a command to each worker reaches all of them: the manager sends one after
+/// another, and the farthest worker receives the last one later by its round trip.
+fn until_heard(round_trips: &BTreeMap<u32, Duration>) -> Duration {
+    sending(round_trips.len()) + round_trips.values().max().copied().unwrap_or_default()
 }
 
 impl Cluster {
@@ -296,18 +296,20 @@ impl Cluster {
         results
     }
 
-    /// Commands all present workers to start at the time `start`.
+    /// Commands all present workers, one after another from `now` on, to start `lead` after `now`.
     fn send_start(
         &self,
-        start: Instant,
+        now: Instant,
+        lead: Duration,
         round_trips: &BTreeMap<u32, Duration>,
     ) -> JoinSet<(u32, Result<Acknowledged, ClusterError>)> {
-        let (mut starting, epoch) = (JoinSet::new(), self.epoch);
-        for worker in self.present() {
+        let (mut starting, epoch, start) = (JoinSet::new(), self.epoch, now + lead);
+        for (place, worker) in (0..).zip(self.present()) {
             let bus = self.bus.clone();
             let round_trip = round_trips.get(&worker).copied().unwrap_or_default();
             starting.spawn(async move {
-                // Commands wait for commands to other workers, so compute the delay last.
+                sleep_until(now + sending(place)).await;
+                // The command may leave later than planned, so compute the delay last.
                 let sent = Instant::now();
                 let after = start.saturating_duration_since(sent).saturating_sub(round_trip / 2);
                 let start = Command::Start { epoch, after };

@@ -19,9 +19,14 @@ use crate::error::ClusterError;
 use crate::messages::Command;
 use loadgen_engine::StartSkew;
 
-/// Number of pings to each worker before a round; `SPACING` is the time from one ping to the next.
+/// Most pings to each worker before a round; `SPACING` is the least time from one ping to the next.
 const PINGS: u32 = 8;
 const SPACING: Duration = Duration::from_millis(10);
+/// Time for the pings before a round. A thousand workers get four pings each in this time.
+const PINGING: Duration = Duration::from_secs(2);
+/// Time from a command to one worker until the command to the next: several times the CPU time that a command
+/// and its answer take. Commands that wait for each other measure the manager.
+const PACE: Duration = Duration::from_micros(500);
 /// Time limit for a worker to answer a ping.
 const PING_LIMIT: Duration = Duration::from_secs(3);
 
@@ -68,17 +73,29 @@ fn apart(bounds: impl Iterator<Item = (f64, f64)>) -> Duration {
     Duration::try_from_secs_f64(apart.fold(0.0, f64::max)).unwrap_or_default()
 }
 
+/// Returns the time between two pings to a worker of `workers`, and the number of pings to each.
+fn pings(workers: usize) -> (Duration, u32) {
+    let spacing = SPACING.max(sending(workers));
+    let fitting = (1..=PINGS).rev().find(|count| spacing * *count <= PINGING);
+    (spacing, fitting.unwrap_or(1))
+}
+
+/// Returns the time in which the manager sends a command to each of `workers` workers, one after another.
+pub(super) fn sending(workers: usize) -> Duration {
+    // A cluster has at most as many workers as fit a `u32`.
+    PACE * workers as u32
+}
+
 impl Cluster {
     /// Measures the round-trip time of each present worker: the shortest of several pings. A worker
     /// that answers no ping gets an error.
     pub(super) async fn round_trips(&self) -> BTreeMap<u32, Result<Duration, ClusterError>> {
         let present = self.present();
+        let (spacing, count) = pings(present.len());
         let mut pings = JoinSet::new();
         for (place, worker) in (0..).zip(&present) {
-            for ping in 0..PINGS {
-                // Spread the pings over the interval: pings that wait for
-                // each other measure the manager.
-                let due = SPACING * ping + SPACING * place / present.len().max(1) as u32;
+            for ping in 0..count {
+                let due = spacing * ping + spacing * place / present.len().max(1) as u32;
                 let (bus, worker) = (self.bus.clone(), *worker);
                 pings.spawn(async move {
                     sleep(due).await;
@@ -124,6 +141,15 @@ mod tests {
         assert_eq!(skew, StartSkew { any_path: ms(231), symmetric: ms(30) });
         assert_eq!(start_skew(&[worker(400, 450)]), StartSkew::default(), "one is not apart");
         assert_eq!(start_skew(&[]), StartSkew::default());
+    }
+
+    #[test]
+    fn pings_to_many_workers_do_not_wait_for_each_other() {
+        assert_eq!(pings(1), (ms(10), 8));
+        assert_eq!(pings(20), (ms(10), 8));
+        assert_eq!(pings(200), (ms(100), 8));
+        assert_eq!(pings(1_000), (ms(500), 4));
+        assert_eq!(pings(10_000), (ms(5_000), 1));
     }
 
     proptest! {
