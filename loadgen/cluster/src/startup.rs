@@ -20,6 +20,8 @@ use super::worker_process::Process;
 
 /// Time limit for workers on this machine to join.
 const JOIN_LIMIT: Duration = Duration::from_secs(15);
+/// Time without a further worker after which the missing workers are named.
+const QUIET: Duration = Duration::from_secs(10);
 
 /// Workers to start on this machine.
 #[derive(Debug, Clone)]
@@ -118,6 +120,8 @@ pub enum Gathering {
     },
     /// The worker with this number had joined, and is gone.
     Left(u32),
+    /// No worker has joined for a while since the last one did. The value has the numbers of the missing workers.
+    Missing(Vec<u32>),
     /// A second process tried to join as the worker with this number, and was refused for now.
     Occupied(u32),
     /// The manager refused to admit a worker; the value is the reason.
@@ -165,6 +169,7 @@ impl Cluster {
                 Gathering::Refused(reason) => Err(ClusterError::refused(reason)),
                 Gathering::Listening { .. }
                 | Gathering::Left(_)
+                | Gathering::Missing(_)
                 | Gathering::Occupied(_)
                 | Gathering::Over(_) => Ok(()),
             })
@@ -254,12 +259,14 @@ impl Cluster {
         mut tell: impl FnMut(Gathering) -> Result<(), ClusterError>,
     ) -> Result<(), ClusterError> {
         let deadline = limit.map(|limit| Instant::now() + limit);
+        let mut last_joined = None;
         while !self.absent.is_empty() {
             match tokio::time::timeout(TICK, self.events.recv()).await {
                 Ok(Some(Event::Hello(hello))) => {
                     self.hellos.insert(hello.worker, hello);
                 }
                 Ok(Some(Event::Joined(worker))) if self.absent.remove(&worker) => {
+                    last_joined = Some(Instant::now());
                     let (hello, joined) = (self.hellos.get(&worker).cloned(), self.joined());
                     tell(Gathering::Joined { worker, hello, joined })?;
                 }
@@ -272,6 +279,9 @@ impl Cluster {
                     tell(Gathering::Refused(format!("worker {worker}: {reason}")))?;
                 }
                 _ => {}
+            }
+            if last_joined.take_if(|last| last.elapsed() > QUIET).is_some() {
+                tell(Gathering::Missing(self.absent.iter().copied().collect()))?;
             }
             for (worker, process) in (0..).zip(&mut self.processes) {
                 if let Some(error) = process.early_end(worker) {

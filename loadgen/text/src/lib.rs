@@ -13,5 +13,5 @@ pub use numbers::{
     count, counted, duration, limits, megabytes, milliseconds, precise, rate, tenths,
 };
 pub use printable::{in_one_line, is_obeyed, printable, printable_json, say};
-pub use shorten::{broken, cut, shorten};
+pub use shorten::{broken, cut, listed, shorten};
 pub use table::lay_out;

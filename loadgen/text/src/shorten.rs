@@ -1,4 +1,22 @@
-//! Shortens lines to a width.
+//! Shortens lines to a width, and lists to a few items.
+
+use crate::counted;
+
+/// Most items of a list that is shown in full.
+const LISTED: usize = 10;
+
+/// Returns the items with `separator` between them. Of a long list, returns the first items, and the number of
+/// the others.
+#[must_use]
+pub fn listed(items: &[String], separator: &str) -> String {
+    match items.split_at_checked(LISTED) {
+        Some((first, others @ [_, _, ..])) => {
+            let others = counted(others.len() as u64, "other");
+            format!("{}{separator}and {others}", first.join(separator))
+        }
+        _ => items.join(separator),
+    }
+}
 
 /// Returns the beginning of `text` in at most this many columns, with an ellipsis if words are left out.
 #[must_use]
@@ -64,6 +82,14 @@ fn tail(text: &str, columns: usize) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn of_a_long_list_the_first_items_are_left() {
+        let items: Vec<String> = (0..1_000).map(|n| n.to_string()).collect();
+        assert_eq!(listed(&items[..3], "; "), "0; 1; 2");
+        assert!(listed(&items[..11], ", ").ends_with(", 10"), "one other is shown itself");
+        assert_eq!(listed(&items, ", "), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, and 990 others");
+    }
 
     #[test]
     fn words_are_left_out_at_the_end_or_in_the_middle() {

@@ -3,7 +3,7 @@
 use super::verdict;
 use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
 use loadgen_measure::LATE;
-use loadgen_text::counted;
+use loadgen_text::{counted, listed};
 
 /// Least utilization of a worker's CPUs, in %, at which the worker counts as fully busy.
 const BUSY_PERCENT: f64 = 90.0;
@@ -25,7 +25,7 @@ pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
     }
     let advice = "latencies from slow workers include the workers' own delays, and slow workers may have \
                   sent fewer requests: give them fewer users, more CPUs or separate hosts, and pods no limit of CPU";
-    Some(verdict(target, VerdictKind::SlowWorker, slow.join("; "), advice))
+    Some(verdict(target, VerdictKind::SlowWorker, listed(&slow, "; "), advice))
 }
 
 /// Returns the reason why a worker did not keep up with its load; `None` if the worker kept up.
@@ -114,6 +114,14 @@ mod tests {
         assert_eq!(of(Some("load-1"), 99.0).unwrap(), said);
         assert_eq!(of(Some("load-1"), 80.0), None, "threads that wait for each other");
         assert_eq!(of(None, 99.0), None, "on this machine");
+    }
+
+    #[test]
+    fn of_many_slow_workers_few_are_named() {
+        let workers = vec![record(97.2, 0, 10); 1_000];
+        let target = TargetRecord { workers, ..TargetRecord::default() };
+        let message = slow_worker(&target).unwrap().message;
+        assert!(message.ends_with("; and 990 others"), "{message}");
     }
 
     #[test]

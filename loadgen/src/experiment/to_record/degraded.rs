@@ -5,6 +5,7 @@ use crate::experiment::job::Job;
 use crate::experiment::measured::Measured;
 use crate::failure::Exit;
 use crate::record::{Degraded, LossRecord};
+use crate::text::listed;
 
 /// Returns the reasons why the result is not what was planned, if any: lost workers, each listed
 /// once; results that did not arrive; a lost probe; and an error of workers that ended the run.
@@ -39,7 +40,8 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     }
     let failed = measured.failure.as_ref().filter(|failure| failure.exit == Exit::Degraded);
     let failed = failed.map(|failure| failure.report.to_string());
-    let sentences = lost.iter().map(ToString::to_string).chain(gaps);
-    let sentences: Vec<String> = sentences.chain(failed).collect();
-    (!sentences.is_empty()).then(|| Degraded { reason: sentences.join("; "), lost })
+    let of_workers: Vec<String> = lost.iter().map(ToString::to_string).chain(gaps).collect();
+    let of_workers = (!of_workers.is_empty()).then(|| listed(&of_workers, "; "));
+    let reasons: Vec<String> = of_workers.into_iter().chain(failed).collect();
+    (!reasons.is_empty()).then(|| Degraded { reason: reasons.join("; "), lost })
 }

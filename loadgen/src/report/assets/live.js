@@ -173,7 +173,7 @@
   };
 
   const show = () => {
-    const { doing, place: [round, of] = [0, 0], left_s: left, phase, round: current, usage = [], workers = [], notes = [] } = now;
+    const { doing, place: [round, of] = [0, 0], left_s: left, phase, round: current, usage = [], workers = [], more_workers: more = 0, notes = [] } = now;
     const parts = [];
     if (current && phase) parts.push(`${current.target}, round ${round} of ${of}: ${phase}${current.left_s == null ? "" : `, ${elapsed(current.left_s)} left`}`);
     else parts.push([doing || "starting", of > 1 ? `round ${round} of ${of}` : ""].filter(Boolean).join(", "));
@@ -203,7 +203,8 @@
     const over = rounds.filter(({ rate }) => rate != null);
     table("rounds", newestFirst(over).map(({ number: n, target, rate, failed }) => [String(n), target, rounded(rate), count(failed)]));
     table("usage", usage.map(({ name, cpu_percent, memory_bytes }) => [name, rounded(Math.round(cpu_percent)), whole.format(Math.round(memory_bytes / 2 ** 20))]));
-    table("workers", workers.map(({ number: n, host, state, figure }) => [String(n), host ?? "this host", states[state](figure)]));
+    const listed = workers.map(({ number: n, host, state, figure }) => [String(n), host ?? "this host", states[state](figure)]);
+    table("workers", more ? [...listed, [`and ${whole.format(more)} more`, "", ""]] : listed);
     const log = at("notes").querySelector("pre");
     const text = notes.join("\n");
     at("notes").hidden = !text;

@@ -10,7 +10,7 @@ use ratatui::widgets::{Block, Widget};
 
 use super::bars::{self, Bar};
 use crate::measure::Phase;
-use crate::report::view::{Round, Row, Second, State, StepOfRound, View, activity};
+use crate::report::view::{Round, Row, Second, State, StepOfRound, View, activity, fitting};
 use crate::text::{count, counted, duration, milliseconds};
 
 /// Width of each figure in the table of steps, in columns of the terminal.
@@ -230,7 +230,7 @@ pub(super) fn cpu(view: &View, area: Rect, buffer: &mut Buffer) {
 
 /// Draws the workers that fit, in columns. If not all workers fit, late and lost workers come
 /// first, and the last cell shows the number of hidden workers.
-pub(super) fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
+pub(super) fn workers(all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     let lost = all.iter().filter(|row| row.state == State::Lost).count();
     let lost = if lost > 0 { format!(", {lost} lost") } else { String::new() };
     let title = counted(all.len() as u64, "worker");
@@ -240,11 +240,9 @@ pub(super) fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
     let columns = columns(area.width);
     let width = inside.width / columns as u16;
     let room = columns * usize::from(inside.height);
-    let more = all.len().saturating_sub(room);
-    if more > 0 {
-        all.sort_by_key(|row| !matches!(row.state, State::Late(_) | State::Lost));
-        all.truncate(room.saturating_sub(1));
-    }
+    // The last cell is for the number of hidden workers.
+    let room_of_rows = if all.len() > room { room.saturating_sub(1) } else { room };
+    let (all, more) = fitting(all, room_of_rows);
     let cell = |place: usize| {
         let (column, row) =
             (place / usize::from(inside.height), place % usize::from(inside.height));
@@ -254,7 +252,7 @@ pub(super) fn workers(mut all: Vec<Row>, area: Rect, buffer: &mut Buffer) {
         worker(row, cell(place), buffer);
     }
     if more > 0 && room > 0 {
-        Line::from(format!(" and {} more", more + 1)).render(cell(room - 1), buffer);
+        Line::from(format!(" and {more} more")).render(cell(room - 1), buffer);
     }
 }
 

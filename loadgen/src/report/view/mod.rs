@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 pub(super) use self::forecast::Forecast;
 pub(super) use self::seconds::{Second, Seconds};
-pub(super) use self::workers::{Row, State, Workers};
+pub(super) use self::workers::{Row, State, Workers, fitting};
 use crate::measure::{ErrorKind, Phase, PresentUsage, Snapshot, Timeline};
 use crate::text::{count, counted, milliseconds, rate};
 

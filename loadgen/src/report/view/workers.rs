@@ -49,6 +49,17 @@ pub(crate) enum State {
     Lost,
 }
 
+/// Returns the rows that fit into `room`, and the number of the others. If not all rows fit, late and
+/// lost workers come first.
+pub(crate) fn fitting(mut all: Vec<Row>, room: usize) -> (Vec<Row>, usize) {
+    let more = all.len().saturating_sub(room);
+    if more > 0 {
+        all.sort_by_key(|row| !matches!(row.state, State::Late(_) | State::Lost));
+        all.truncate(room);
+    }
+    (all, more)
+}
+
 impl Workers {
     /// Adds the workers that send the load: the number of each worker, and the name of the worker's
     /// host if the worker runs on another host.

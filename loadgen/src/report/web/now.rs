@@ -4,7 +4,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::report::view::{PlannedLoad, Round, Row, State, StepOfRound, View, activity};
+use crate::report::view::{PlannedLoad, Round, Row, State, StepOfRound, View, activity, fitting};
+
+/// Most workers that the page lists.
+const MOST_WORKERS: usize = 100;
 
 /// Returns what is known at a moment.
 pub(super) fn now(view: &View, now: Instant) -> Value {
@@ -14,6 +17,7 @@ pub(super) fn now(view: &View, now: Instant) -> Value {
         json!({ "name": name, "cpu_percent": used.cpu_percent, "memory_bytes": used.memory_bytes })
     });
     let is_on = view.round.as_ref().is_some_and(|round| round.timeline.is_some());
+    let (workers, more_workers) = fitting(view.workers.rows(now, is_on), MOST_WORKERS);
     json!({
         "doing": view.doing,
         "place": [number, of],
@@ -22,7 +26,8 @@ pub(super) fn now(view: &View, now: Instant) -> Value {
         "phase": view.phase(now).map(activity),
         "round": view.round.as_ref().map(|of| round(of, of_round)),
         "usage": usage.collect::<Vec<_>>(),
-        "workers": view.workers.rows(now, is_on).iter().map(worker).collect::<Vec<_>>(),
+        "workers": workers.iter().map(worker).collect::<Vec<_>>(),
+        "more_workers": more_workers,
         "notes": view.log,
     })
 }

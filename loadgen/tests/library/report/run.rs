@@ -320,6 +320,41 @@ fn workers_of_other_hosts_have_rows() {
 }
 
 #[test]
+fn of_a_thousand_workers_the_latest_have_rows() {
+    let mut record = of_a_url();
+    record.load.workers = 1_000;
+    let worker = |number: u32| WorkerRecord {
+        worker: number,
+        host: Some(format!("load-{number}")),
+        cpus: Some(8),
+        users: 50,
+        rtt_ms: Some(0.5),
+        requests: 1_000,
+        snapshots: 12,
+        cpu_percent: Some(40.0),
+        lag_mean_ms: Some(1.1),
+        lag_max_ms: Some(f64::from(number % 500) / 10.0),
+        seconds: 12,
+        late_seconds: 0,
+        throttled_percent: None,
+    };
+    record.targets[0].workers = (0..1_000).map(worker).collect();
+    let report = shown(&record);
+    assert_within_80_columns(&report);
+    let of_workers =
+        |line: &&str| line.starts_with(" 499 load-499") || line.starts_with(" 990 others");
+    let lines: Vec<&str> = report.lines().filter(of_workers).collect();
+    assert_eq!(
+        lines,
+        [
+            " 499 load-499      8      50     1,000   40     49.9  0.5",
+            " 990 others    7,920  49,500   990,000   40     49.4  0.5",
+        ]
+    );
+    assert!(report.lines().count() < 40, "it fits a screen");
+}
+
+#[test]
 fn an_unsaved_run_is_not_reported_as_saved() {
     assert!(!terminal(&of_a_url(), None).contains("saved"));
 }
