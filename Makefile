@@ -289,7 +289,7 @@ bench-features: build $(PYTHON) ## Measure the cost of each feature of a scenari
 bench-footprint: build $(PYTHON) ## Measure memory, and the time until all users are connected
 	$(PYTHON) -m bench.footprint $(FOOTPRINT_FLAGS)
 
-bench-manager: build simulated-workers $(PYTHON) ## Measure the cost of 200 workers for their manager
+bench-manager: build simulated-workers $(PYTHON) ## Measure the cost of 200 and of 1,000 workers for their manager
 	$(PYTHON) -m bench.manager $(MANAGER_FLAGS)
 
 bench-docs: build simulated-workers $(PYTHON) ## Measure and write the tables of docs/explanation/cost.md

@@ -130,14 +130,16 @@ def test_failed_requests_are_found_in_the_record(tmp_path: Path) -> None:
 
 
 def test_the_common_cost_of_two_runs_is_not_a_cost_per_second() -> None:
-    pair = manager.Pair(manager.Cost(5, 1.4, 60), manager.Cost(25, 2.4, 58.2))
+    pair = manager.Pair(200, manager.Cost(5, 1.4, 60, 2), manager.Cost(25, 2.4, 58.2, 3.25))
     assert (round(pair.percent, 3), round(pair.once_s, 3)) == (5, 1.15)
-    row = manager.report([pair]).splitlines()[-1]
-    assert [cell.strip() for cell in row.split("|")[1:-1]] == ["200", "4", "5.0", "< 10", "60", "< 100", "1.1"]
+    other = manager.Pair(10, pair.short, pair.long)
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in manager.report([pair, other]).splitlines()[-2:]]
+    assert rows[0] == ["200", "4", "5.0", "< 10", "60", "< 100", "1.1", "3.2"]
+    assert rows[1] == ["10", "4", "5.0", "", "60", "", "1.1", "3.2"]
 
 
 def test_a_missing_snapshot_fails_the_run() -> None:
-    workers = [{"snapshots": 5}] * (manager.WORKERS - 1)
+    workers = [{"snapshots": 5}] * 199
     record = {"targets": [{"workers": [*workers, {"snapshots": 4}]}], "degraded": None}
     with pytest.raises(Failed, match="999 of 1000 snapshots"):
-        manager._check(record, 5)
+        manager.checked(record, 1_000)
