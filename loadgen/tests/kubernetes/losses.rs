@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 use tokio::task::block_in_place;
 
 use crate::common::program::{Finished, checkout};
@@ -235,4 +236,8 @@ async fn a_worker_that_its_limit_of_cpu_stops_is_named() {
     assert!(percent.as_f64().is_some_and(|percent| percent > 10.0), "{percent}");
     let said = record["verdicts"].to_string();
     assert!(said.contains("slow_worker") && said.contains("stopped by its limit of CPU"), "{said}");
+    // The workers' limits bound the rate, and nothing is known of the server.
+    assert_eq!(record["targets"][0]["bottleneck"], "generator", "{percent}");
+    assert!(said.contains("generator_bound"), "{said}");
+    assert_eq!(record["targets"][0]["resources"], json!({}), "the manager is not the generator");
 }

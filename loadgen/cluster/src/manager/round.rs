@@ -222,7 +222,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
 
     /// Tells all workers that are left to carry the load of a lost one, unless the round is about to end.
     fn take_over(&mut self, lost: u32) {
-        let heard = self.since_start() + farthest(&self.round_trips);
+        let heard = self.since_start() + until_heard(&self.round_trips);
         let Some(at) = LoadChange::when(self.plan, heard) else { return };
         // Each takeover has a moment of its own.
         let after = |earlier: &Takeover| earlier.at + Duration::from_nanos(1);
