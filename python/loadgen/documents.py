@@ -274,14 +274,14 @@ LossOf: TypeAlias = Literal["rate", "latency", "cpu_time", "capacity"]
 
 @dataclass(frozen=True, kw_only=True)
 class LossRecord:
-    """A lost worker, and the time from which the load was less than planned."""
+    """A lost worker, and the time from which its load was missing."""
 
     round: int
     """First round that lacks the worker, from 1."""
     second: int | None
     """Time of the loss, in s from the end of this round's warm-up; 0 before that moment. `null` if the worker was lost before the round."""
     taken_over_s: float | None
-    """Time from the end of this round's warm-up to the moment from which on the other workers carried the load of this one, in s; `null` if they did not."""
+    """Time from the end of this round's warm-up to the moment from which on the other workers carried the load of this one, in s, and 0 for a moment in the warm-up; `null` if they did not."""
     target: str
     """Target that was being measured when the worker was lost, or that was measured next."""
     users: int
@@ -1944,7 +1944,7 @@ class RoundRecord:
     total: Summary
     """Results of the hold, all steps together."""
     users_achieved: int
-    """Planned users that stayed to the end; the others belonged to a lost worker."""
+    """Planned users at the end, without those of lost workers that no other worker took over."""
     users_planned: int
     """Planned users; in the open model, the most users that send at the same time."""
     whole: bool

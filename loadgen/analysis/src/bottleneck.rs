@@ -6,7 +6,7 @@
 //! method is the U and the S, utilisation and saturation, of Gregg's USE (*Thinking Methodically
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
-use crate::record::{Bottleneck, Environment, RoundRecord};
+use crate::record::{Bottleneck, Environment, RoundRecord, WorkerRecord};
 use loadgen_measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, Strain, is_behind_target};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
@@ -23,8 +23,8 @@ const STARVED_PERCENT: f64 = 50.0;
 
 impl Bottleneck {
     /// Returns the party that limited the rate of `round`. `can_send` is the greatest rate of the
-    /// generator, in requests/s, if known. `workers` is the strain on all workers together, if they made the load on
-    /// other hosts. `None` if nothing was observed, or if no party was at its limit and no request was answered as
+    /// generator, in requests/s, if known. `workers` has the users of each worker on another host, and its strain;
+    /// it is empty if the load came from this machine. `None` if nothing was observed, or if no party was at its limit and no request was answered as
     /// expected.
     ///
     /// The load on a server that loadgen did not start is unknown. For such a server, the result is
@@ -37,12 +37,12 @@ impl Bottleneck {
         round: &RoundRecord,
         environment: &Environment,
         can_send: Option<f64>,
-        workers: Option<&Strain>,
+        workers: &[(u32, WorkerStrain)],
     ) -> Option<Self> {
         let party = |service: &str| Party::find(service, round, environment);
         let wants_more = match workers {
-            Some(strain) => is_at_limit(strain),
-            None => party("generator")?.wants_all_cpus(),
+            [] => party("generator")?.wants_all_cpus(),
+            workers => is_load_limited(workers),
         };
         let target = party("target");
         let near = |can_send: f64| round.total.rate_per_s * 100.0 >= LIMIT_PERCENT * can_send;
@@ -84,15 +84,73 @@ impl Bottleneck {
     }
 }
 
-/// Returns whether workers with this strain, all together, were at the limit of their CPUs: they used them up, or they
-/// waited for CPUs that other programs used as well, or a CPU limit stopped them.
-fn is_at_limit(workers: &Strain) -> bool {
-    let reaches = |percent: Option<f64>, limit| percent.is_some_and(|percent| percent >= limit);
-    let used = workers.cpu_percent();
-    let wanted = used.zip(workers.cpu_wait_percent()).map(|(used, waited)| used + waited);
-    reaches(used, LIMIT_PERCENT)
-        || (reaches(wanted, LIMIT_PERCENT) && reaches(workers.cpus_busy_percent(), LIMIT_PERCENT))
-        || reaches(workers.throttled_percent(), THROTTLED_PERCENT)
+/// The strain on the CPUs of a worker on another host, in %; `None` where a figure is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct WorkerStrain {
+    /// Time that it used its CPUs, of the time of these CPUs.
+    pub used: Option<f64>,
+    /// Time that its threads waited for a CPU, of the same.
+    pub waited: Option<f64>,
+    /// Time that these CPUs were busy with any program, of the same.
+    pub busy: Option<f64>,
+    /// Periods in which a limit of CPU stopped the worker, of those in which it had work.
+    pub throttled: Option<f64>,
+}
+
+impl WorkerStrain {
+    /// Returns the time that the worker used its CPUs or waited for one.
+    #[must_use]
+    pub fn wanted(&self) -> Option<f64> {
+        Some(self.used? + self.waited?)
+    }
+
+    /// Returns whether the worker was short of CPU: it used its CPUs up, or waited for CPUs that other programs used as
+    /// well.
+    #[must_use]
+    pub fn wants_all_cpus(&self) -> bool {
+        let is_high = |percent: f64| percent >= LIMIT_PERCENT;
+        self.used.is_some_and(is_high)
+            || (self.wanted().is_some_and(is_high) && self.busy.is_none_or(is_high))
+    }
+
+    /// Returns whether the worker could not have sent more: it was short of CPU, or a limit of CPU stopped it.
+    #[must_use]
+    pub fn is_at_limit(&self) -> bool {
+        self.wants_all_cpus() || self.throttled.is_some_and(|percent| percent >= THROTTLED_PERCENT)
+    }
+}
+
+impl From<&Strain> for WorkerStrain {
+    fn from(strain: &Strain) -> Self {
+        Self {
+            used: strain.cpu_percent(),
+            waited: strain.cpu_wait_percent(),
+            busy: strain.cpus_busy_percent(),
+            throttled: strain.throttled_percent(),
+        }
+    }
+}
+
+impl From<&WorkerRecord> for WorkerStrain {
+    fn from(worker: &WorkerRecord) -> Self {
+        Self {
+            used: worker.cpu_percent,
+            waited: worker.cpu_wait_percent,
+            busy: worker.cpus_busy_percent,
+            throttled: worker.throttled_percent,
+        }
+    }
+}
+
+/// Returns whether half of the load or more came from workers that could not have sent more. `workers` has the users of
+/// each, and its strain.
+fn is_load_limited(workers: &[(u32, WorkerStrain)]) -> bool {
+    let users = |of: &mut dyn Iterator<Item = &(u32, WorkerStrain)>| -> u64 {
+        of.map(|(users, _)| u64::from(*users)).sum()
+    };
+    let all = users(&mut workers.iter());
+    let limited = users(&mut workers.iter().filter(|(_, strain)| strain.is_at_limit()));
+    all > 0 && 2 * limited >= all
 }
 
 /// Returns whether most requests of a round got no connection.
@@ -172,10 +230,9 @@ impl<'a> Party<'a> {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::time::Duration;
 
     use super::*;
-    use loadgen_measure::{LinkRecord, StrainSample, Summary};
+    use loadgen_measure::{LinkRecord, Summary};
 
     /// Returns an environment with two CPUs: the target on the second CPU, all else on the first.
     fn environment() -> Environment {
@@ -206,7 +263,7 @@ mod tests {
     }
 
     fn found(busy: [f64; 2], services: &[(&str, f64, f64)]) -> Option<Bottleneck> {
-        Bottleneck::of(&round(busy, services), &environment(), None, None)
+        Bottleneck::of(&round(busy, services), &environment(), None, &[])
     }
 
     #[test]
@@ -223,7 +280,7 @@ mod tests {
         let services = [("generator", 2.0, 0.0), ("target", 0.0, 0.0)];
         let idle = round([3.0, 1.0], &services);
         let silent = RoundRecord { total: Summary::default(), ..idle.clone() };
-        let of = |round| Bottleneck::of(round, &environment(), None, None);
+        let of = |round| Bottleneck::of(round, &environment(), None, &[]);
         assert_eq!((of(&idle), of(&silent)), (Some(Bottleneck::Nobody), None));
     }
 
@@ -240,7 +297,7 @@ mod tests {
             let errors_by_kind = BTreeMap::from([(ErrorKind::Connect, refused)]);
             let total =
                 Summary { requests: 100, errors: refused, errors_by_kind, ..Summary::default() };
-            Bottleneck::of(&RoundRecord { total, ..busy.clone() }, &environment(), None, None)
+            Bottleneck::of(&RoundRecord { total, ..busy.clone() }, &environment(), None, &[])
         };
         assert_eq!((of(0), of(50)), (Some(Bottleneck::Generator), Some(Bottleneck::Generator)));
         assert_eq!((of(51), of(100)), (Some(Bottleneck::Nobody), None));
@@ -271,7 +328,7 @@ mod tests {
     fn a_rate_near_the_calibrated_one_is_limited_by_the_generator() {
         let mut round = round([50.0, 50.0], &[("generator", 50.0, 1.0), ("target", 50.0, 1.0)]);
         round.total.rate_per_s = 950.0;
-        let of = |can_send| Bottleneck::of(&round, &environment(), can_send, None);
+        let of = |can_send| Bottleneck::of(&round, &environment(), can_send, &[]);
         assert_eq!(of(Some(1_000.0)), Some(Bottleneck::Generator));
         assert_eq!(of(Some(10_000.0)), Some(Bottleneck::Nobody));
     }
@@ -281,7 +338,7 @@ mod tests {
         let of = |generator, busy_percent| {
             let mut round = round([95.0, 95.0], &[("generator", generator, 1.0)]);
             round.machine.fullest_link = Some(LinkRecord { name: "eth0".to_owned(), busy_percent });
-            Bottleneck::of(&round, &environment(), None, None)
+            Bottleneck::of(&round, &environment(), None, &[])
         };
         assert_eq!(of(30.0, 94.0), Some(Bottleneck::Network));
         assert_eq!(of(30.0, 60.0), None);
@@ -295,7 +352,7 @@ mod tests {
             &round([99.0, 99.0], &[("generator", 150.0, 45.0)]),
             &Environment { cores: 2, ..Environment::default() },
             None,
-            None,
+            &[],
         );
         assert_eq!(starved, Some(Bottleneck::Generator));
         assert_eq!(found([0.0, 0.0], &[]), None);
@@ -319,29 +376,31 @@ mod tests {
 
     #[test]
     fn workers_elsewhere_are_the_generator() {
-        let ms = Duration::from_millis;
-        let found = |cpu, waited, busy, throttled| {
-            let mut strain = Strain::default();
-            strain.add(&StrainSample {
-                elapsed: ms(1_000),
-                cpu: ms(cpu),
-                waited: ms(waited),
-                busy: ms(busy),
-                cpus: 2,
-                lag: ms(0),
-                periods: 10,
-                throttled,
-            });
-            Bottleneck::of(&round([0.0; 2], &[]), &environment(), None, Some(&strain))
+        let strain = |used, waited, busy, throttled| WorkerStrain {
+            used: Some(used),
+            waited: Some(waited),
+            busy,
+            throttled,
         };
-        assert_eq!(found(1_800, 0, 1_800, 0), Some(Bottleneck::Generator));
+        let found = |workers: &[(u32, WorkerStrain)]| {
+            Bottleneck::of(&round([0.0; 2], &[]), &environment(), None, workers)
+        };
+        let alone = |strain| found(&[(10, strain)]);
+        let limited = Some(Bottleneck::Generator);
+        assert_eq!(alone(strain(90.0, 0.0, Some(90.0), None)), limited);
+        assert_eq!(alone(strain(50.0, 45.0, Some(95.0), None)), limited, "others used the rest");
+        assert_eq!(alone(strain(50.0, 45.0, None, None)), limited, "they may have");
         assert_eq!(
-            found(1_000, 900, 1_900, 0),
-            Some(Bottleneck::Generator),
-            "others used the rest"
+            alone(strain(50.0, 45.0, Some(75.0), None)),
+            None,
+            "threads waited for each other"
         );
-        assert_eq!(found(1_000, 900, 1_500, 0), None, "threads waited for each other");
-        assert_eq!(found(400, 0, 400, 5), Some(Bottleneck::Generator), "stopped by a limit");
-        assert_eq!(found(1_000, 0, 1_900, 4), None, "of the server, nothing is known");
+        assert_eq!(alone(strain(20.0, 0.0, Some(20.0), Some(50.0))), limited, "stopped by a limit");
+        assert_eq!(alone(strain(50.0, 0.0, Some(95.0), Some(40.0))), None);
+        assert_eq!(alone(WorkerStrain::default()), None, "it reported nothing");
+        // A limit of one of ten says nothing of the others, and a large idle host frees nobody.
+        let (idle, full) = (strain(3.0, 0.0, Some(3.0), None), strain(98.0, 0.0, Some(98.0), None));
+        assert_eq!(found(&[(1, full), (9, idle)]), None);
+        assert_eq!(found(&[(2, full), (2, full), (3, idle)]), limited);
     }
 }

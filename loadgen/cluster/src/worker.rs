@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
-use tokio::task::{JoinHandle, block_in_place};
+use tokio::task::{JoinHandle, block_in_place, spawn_blocking};
 use tokio_util::sync::CancellationToken;
 
 use super::allowed_targets::Allowed;
@@ -167,10 +167,14 @@ impl Worker {
     }
 
     fn change(&self, change: Change) {
-        if let State::Started { changes, .. } = &self.state {
-            // A round that has ended needs no change.
-            let _ = changes.send(change);
-        }
+        let changes = match &self.state {
+            // The command to start may arrive later.
+            State::Prepared { goose, .. } => &goose.changes(),
+            State::Started { changes, .. } => changes,
+            State::Idle => return,
+        };
+        // A round that has ended needs no change.
+        let _ = changes.send(change);
     }
 
     /// Refuses a command unless `epoch` is the number of the newest round. A manager that
@@ -278,7 +282,8 @@ impl Round {
         let mut splitter = Splitter::default();
         while let Some(snapshot) = snapshots.recv().await {
             // No user of this thread waits for it.
-            let sample = block_in_place(|| strain.take());
+            let taken = strain.clone();
+            let sample = spawn_blocking(move || taken.take()).await.unwrap_or_default();
             for (part, sample) in splitter.split(snapshot, sample) {
                 self.report(News::Snapshot(part, sample)).await?;
             }

@@ -10,7 +10,7 @@ use super::load_change::LoadChange;
 use super::plan::{Number, Plan};
 use super::round_end::RoundEnd;
 use super::senders::{Due, Senders};
-use super::takeover::Takeover;
+use super::takeover::{Place, Takeover};
 use loadgen_measure::{SendGaps, Timeline};
 use loadgen_scenario::{LoadLevel, Until};
 
@@ -39,7 +39,7 @@ pub(super) struct Visitor<'a> {
     /// Number of the user, in its process and in the whole test.
     pub number: Number,
     /// Place of the user among all users of the load: it sends while the load is more users than that.
-    pub place: u32,
+    pub place: Place,
     /// Newest version of the closed model that the user has read; `None` before the first reading.
     seen: Option<&'a LatestValue<Closed>>,
 }
@@ -47,7 +47,7 @@ pub(super) struct Visitor<'a> {
 impl Visitor<'_> {
     /// Creates the visitor for a user that has not asked for an iteration yet.
     #[must_use]
-    pub(super) fn new(number: Number, place: u32) -> Self {
+    pub(super) fn new(number: Number, place: Place) -> Self {
         Self { number, place, seen: None }
     }
 }
@@ -217,7 +217,7 @@ impl Gate {
             let counted = now >= self.timeline.measured;
             let turn = match now.checked_duration_since(self.start) {
                 None => Turn::At(Duration::ZERO),
-                Some(elapsed) => closed.value().turn(user.place, elapsed),
+                Some(elapsed) => closed.value().turn(user.place.number, elapsed),
             };
             match turn {
                 Turn::Over => return None,

@@ -25,6 +25,7 @@ use super::rows::Supply;
 use super::scaling::{follow, may_come};
 use super::senders::Due;
 use super::strain_monitor::StrainMonitor;
+use super::takeover::Place;
 use super::tracing::Tracing;
 use super::transport::Transport;
 use super::user::Shared;
@@ -277,7 +278,7 @@ fn goose_attack(
                 let (shared, ended) = (shared.clone(), ended.clone());
                 tokio::spawn(async move {
                     let _ended = OneLess(&ended);
-                    let place = shared.plan.share.number(local).global;
+                    let place = Place::first(shared.plan.share.number(local).global);
                     shared.run_user(local, place).await;
                 })
             })

@@ -68,7 +68,7 @@ pub use single_process::{run_alone, run_both};
 pub use strain_monitor::StrainMonitor;
 #[cfg(any(test, fuzzing))]
 pub use stream::fuzzing::stream_foreign;
-pub use takeover::Takeover;
+pub use takeover::{Deal, Takeover};
 #[cfg(any(test, fuzzing))]
 pub use transport::{http2_foreign, journey_foreign, read_foreign};
 pub use trial::{TrialAnswer, Tried, try_steps};

@@ -23,6 +23,8 @@ pub struct Results {
     /// Workers that did not stay to the end: those lost before the round, then those lost during
     /// the round, in the order of the losses.
     pub lost: Vec<LostWorker>,
+    /// Number of users of the load that no worker had at the end, because workers were lost.
+    pub users_lost: u32,
     /// Sentences that say why reports were refused: a report was not understood, or contradicted
     /// others. The results contain no refused report.
     pub refused: Vec<String>,
@@ -76,8 +78,8 @@ pub struct LostWorker {
     pub second: Option<u32>,
     /// Reason for the loss, in words.
     pub why: String,
-    /// Time from the end of the warm-up to the moment from which on the other workers carried its load; `None` if they
-    /// did not.
+    /// Time from the end of the warm-up to the moment from which on the other workers carried its load, 0 for a moment in
+    /// the warm-up; `None` if they did not.
     pub taken_over: Option<Duration>,
 }
 
@@ -136,9 +138,7 @@ impl Results {
     /// [`Results::gaps`]. Returns `None` if nothing is missing.
     #[must_use]
     pub fn missing(&self) -> Option<String> {
-        // Who had no share of the load is not missing.
-        let lost = self.lost.iter().filter(|lost| self.worker(lost.worker).is_some());
-        let lost = lost.map(ToString::to_string);
+        let lost = self.missed().map(ToString::to_string);
         let all: Vec<String> = lost.chain(self.gaps()).collect();
         (!all.is_empty()).then(|| all.join("; "))
     }
@@ -161,12 +161,9 @@ impl Results {
         self.workers.iter().find(|of| of.worker == worker)
     }
 
-    /// Returns the number of users of the lost workers, without those that other workers took over.
-    #[must_use]
-    pub fn users_lost(&self) -> u32 {
-        let lost = self.lost.iter().filter(|lost| lost.taken_over.is_none());
-        let lost = lost.filter_map(|lost| self.worker(lost.worker));
-        lost.map(|worker| worker.users).sum()
+    /// Returns the lost workers that had a share of the load.
+    fn missed(&self) -> impl Iterator<Item = &LostWorker> {
+        self.lost.iter().filter(|lost| self.worker(lost.worker).is_some())
     }
 
     /// Returns the names of the data files whose rows ran out in at least one process.
@@ -181,7 +178,7 @@ impl Results {
     #[must_use]
     pub fn rows(&self) -> RowsUsed {
         let mut all = RowsUsed::new();
-        if !self.lost.is_empty() {
+        if self.missed().next().is_some() {
             return all;
         }
         for (name, used) in self.workers.iter().flat_map(|worker| &worker.finished.rows) {

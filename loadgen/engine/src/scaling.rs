@@ -16,7 +16,7 @@ use super::error::EngineError;
 use super::gate::Gate;
 use super::load_change::Change;
 use super::plan::Plan;
-use super::takeover::Deal;
+use super::takeover::{Deal, Place};
 use super::user::Shared;
 use loadgen_scenario::LoadLevel;
 
@@ -49,7 +49,7 @@ pub(super) async fn follow(
                 () = &mut over => break,
                 Some(change) = changes.recv() => change,
             };
-            let mut begin = |place: u32, at: Duration| {
+            let mut begin = |place: Place, at: Duration| {
                 let (local, shared) = (here, shared.clone());
                 here += 1;
                 shared.iterating.add(1);
@@ -61,19 +61,20 @@ pub(super) async fn follow(
                     let LoadLevel::Users(users) = change.to else { continue };
                     let new = dealt..users.max(dealt);
                     dealt = new.end;
-                    // Who has it at the end: a takeover may be known that is still to come.
+                    // The process that has the place at the end: a takeover may be known that is still to come.
                     new.filter(|place| deal.owner((*place).into(), Duration::MAX) == share.index)
-                        .for_each(|place| begin(place, Duration::ZERO));
+                        .for_each(|place| begin(Place::first(place), Duration::ZERO));
                 }
                 Change::Processes(takeovers) => {
                     shared.gate.take_over(&takeovers);
-                    for at in deal.learn(&takeovers) {
+                    for (takeover, at) in deal.learn(&takeovers) {
                         let comes = |place: &u32| {
                             let place = u64::from(*place);
                             deal.owner(place, at) == share.index
                                 && deal.owner_before(place, at) != share.index
                         };
-                        (0..dealt).filter(comes).for_each(|place| begin(place, at));
+                        let new = (0..dealt).filter(comes);
+                        new.for_each(|number| begin(Place { number, takeover }, at));
                     }
                 }
             }

@@ -19,6 +19,37 @@ pub struct Takeover {
     pub by: Vec<u32>,
 }
 
+/// A user's place among all users of the load, from 0: its number for everything but its process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the place.
+    pub number: u32,
+    /// Number of the takeover, from 1, by which the user came to have the place; 0 for its first user.
+    pub takeover: u32,
+}
+
+impl Place {
+    /// The place of a user that took it over from nobody.
+    #[must_use]
+    pub fn first(number: u32) -> Self {
+        Self { number, takeover: 0 }
+    }
+
+    /// Returns the seed of this user's data, where that of the first user is `seed`: the server may have seen what the
+    /// first user made.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> u64 {
+        // Far from the seeds of other rounds: 2^64 divided by the golden ratio.
+        seed.wrapping_add(u64::from(self.takeover).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+    }
+
+    /// Returns the number of this user's first iteration, which no user at this place had before.
+    #[must_use]
+    pub fn first_iteration(self) -> u64 {
+        u64::from(self.takeover.min(31)) << 34
+    }
+}
+
 /// The owner of each place, at each moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deal {
@@ -33,11 +64,14 @@ impl Deal {
         Self { of: of.max(1), takeovers: Vec::new() }
     }
 
-    /// Adds takeovers, of which those that are known already come first. Returns the times of the new ones.
-    pub fn learn(&mut self, all: &[Takeover]) -> Vec<Duration> {
-        let new = all.get(self.takeovers.len()..).unwrap_or_default();
+    /// Adds takeovers, of which those that are known already come first. Returns the new ones, each with its number from
+    /// 1.
+    pub fn learn(&mut self, all: &[Takeover]) -> Vec<(u32, Duration)> {
+        let known = self.takeovers.len();
+        let new = all.get(known..).unwrap_or_default();
         self.takeovers.extend_from_slice(new);
-        new.iter().map(|takeover| takeover.at).collect()
+        // There are fewer takeovers than processes, whose number is a `u32`.
+        (known as u32 + 1..).zip(new.iter().map(|takeover| takeover.at)).collect()
     }
 
     /// Returns the process that has this place at this time.
@@ -127,12 +161,12 @@ pub(crate) mod tests {
         let of = |at: u32, lost, by: &[u32]| Takeover { at: at * MS, lost, by: by.to_vec() };
         let both = [of(1, 0, &[1, 2]), of(5, 1, &[2])];
         let mut deal = Deal::new(3);
-        assert_eq!(deal.learn(&both[..1]), [MS]);
-        assert_eq!(deal.learn(&both), [5 * MS]);
+        assert_eq!(deal.learn(&both[..1]), [(1, MS)]);
+        assert_eq!(deal.learn(&both), [(2, 5 * MS)]);
         assert!(deal.learn(&both[..1]).is_empty(), "an old message arrives late");
         assert_eq!([0, 4, 5].map(|ms| deal.owner(0, ms * MS)), [0, 1, 2]);
         let nobody = [of(9, 2, &[])];
-        assert_eq!(Deal::new(3).learn(&nobody), [9 * MS]);
+        assert_eq!(Deal::new(3).learn(&nobody), [(1, 9 * MS)]);
         let mut alone = Deal::new(1);
         alone.learn(&[of(1, 0, &[])]);
         assert_eq!(alone.owner(7, 2 * MS), 0, "nobody is there to take it");

@@ -22,8 +22,8 @@ pub struct StrainSample {
     /// Time for which the threads of the worker's process waited for a CPU, together.
     pub waited: Duration,
     /// Time for which the CPUs that the worker's process may use were busy with any program, together: at most
-    /// `elapsed` times `cpus`. Where that is not known, `cpu`, which is the least that it can be.
-    pub busy: Duration,
+    /// `elapsed` times `cpus`. `None` where the system does not tell.
+    pub busy: Option<Duration>,
     /// Number of CPUs that the worker's process may use.
     pub cpus: u32,
     /// Greatest lateness of a timer in the worker's process.
@@ -42,6 +42,8 @@ pub struct Strain {
     cpu: Duration,
     waited: Duration,
     busy: Duration,
+    /// Part of `available` for which `busy` is known.
+    observed: Duration,
     lag: Duration,
     lag_max: Duration,
     seconds: u32,
@@ -59,11 +61,13 @@ impl Strain {
 
     /// Adds one sample. Sums saturate, because samples come from the network.
     pub fn add(&mut self, sample: &StrainSample) {
+        let available = sample.elapsed.saturating_mul(sample.cpus);
         self.merge(&Self {
-            available: sample.elapsed.saturating_mul(sample.cpus),
+            available,
             cpu: sample.cpu,
             waited: sample.waited,
-            busy: sample.busy,
+            busy: sample.busy.unwrap_or_default(),
+            observed: sample.busy.map_or(Duration::ZERO, |_| available),
             lag: sample.lag,
             lag_max: sample.lag,
             seconds: 1,
@@ -79,6 +83,7 @@ impl Strain {
         self.cpu = self.cpu.saturating_add(other.cpu);
         self.waited = self.waited.saturating_add(other.waited);
         self.busy = self.busy.saturating_add(other.busy);
+        self.observed = self.observed.saturating_add(other.observed);
         self.lag = self.lag.saturating_add(other.lag);
         self.lag_max = self.lag_max.max(other.lag_max);
         self.seconds = self.seconds.saturating_add(other.seconds);
@@ -90,26 +95,21 @@ impl Strain {
     /// Returns the CPU time used, in % of the available CPU time; `None` if no CPU was available.
     #[must_use]
     pub fn cpu_percent(&self) -> Option<f64> {
-        self.of_available(self.cpu)
+        percent(self.cpu, self.available)
     }
 
     /// Returns the time for which threads waited for a CPU, in % of the available CPU time; `None` if no CPU was
     /// available.
     #[must_use]
     pub fn cpu_wait_percent(&self) -> Option<f64> {
-        self.of_available(self.waited)
+        percent(self.waited, self.available)
     }
 
-    /// Returns the time for which the CPUs were busy with any program, in % of the available CPU time; `None` if no CPU
-    /// was available.
+    /// Returns the time for which the CPUs were busy with any program, in % of the available CPU time; `None` where the
+    /// system does not tell.
     #[must_use]
     pub fn cpus_busy_percent(&self) -> Option<f64> {
-        self.of_available(self.busy)
-    }
-
-    fn of_available(&self, time: Duration) -> Option<f64> {
-        let available = self.available.as_secs_f64();
-        (available > 0.0).then(|| time.as_secs_f64() / available * 100.0)
+        percent(self.busy, self.observed)
     }
 
     /// Returns the share of the periods in which a limit of CPU stopped the process, in %; `None` without a limit.
@@ -145,6 +145,11 @@ impl Strain {
     }
 }
 
+fn percent(time: Duration, of: Duration) -> Option<f64> {
+    let of = of.as_secs_f64();
+    (of > 0.0).then(|| time.as_secs_f64() / of * 100.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -163,7 +168,7 @@ mod tests {
             elapsed: ms(1_000),
             cpu: ms(2_000),
             waited: ms(300),
-            busy: ms(2_000),
+            busy: Some(ms(1_800)),
             cpus: 2,
             lag: ms(2),
             periods: 10,
@@ -173,7 +178,7 @@ mod tests {
             elapsed: ms(500),
             cpu: ms(250),
             waited: ms(0),
-            busy: ms(700),
+            busy: None,
             cpus: 2,
             lag: ms(80),
             periods: 5,
@@ -191,8 +196,8 @@ mod tests {
     fn sample() -> impl Strategy<Value = StrainSample> {
         let time = any::<Duration>;
         let count = any::<u32>;
-        (time(), time(), time(), time(), count(), time(), count(), count()).prop_map(
-            |(elapsed, cpu, waited, busy, cpus, lag, periods, throttled)| StrainSample {
+        (time(), time(), time(), any::<Option<Duration>>(), count(), time(), count(), count())
+            .prop_map(|(elapsed, cpu, waited, busy, cpus, lag, periods, throttled)| StrainSample {
                 elapsed,
                 cpu,
                 waited,
@@ -201,8 +206,7 @@ mod tests {
                 lag,
                 periods,
                 throttled,
-            },
-        )
+            })
     }
 
     proptest! {

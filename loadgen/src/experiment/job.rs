@@ -150,11 +150,6 @@ impl Job {
         }
     }
 
-    /// Returns whether loadgen runs a server of the test, or makes its load, on this machine.
-    pub fn is_here(&self) -> bool {
-        self.remote.is_none() || matches!(self.subject, Subject::Lab { .. })
-    }
-
     /// Returns the names of the contenders.
     pub fn names(&self) -> Vec<String> {
         self.contenders.iter().map(|contender| contender.name.clone()).collect()

@@ -59,10 +59,10 @@ pub struct MeasuredRound {
 }
 
 impl MeasuredRound {
-    /// Returns the number of users that stayed to the end of the
-    /// round: the planned users without the users of lost workers.
+    /// Returns the number of users at the end of the round: the planned users without those of lost workers that no
+    /// other worker took over.
     pub fn users_achieved(&self) -> u32 {
-        self.users.saturating_sub(self.results.users_lost())
+        self.users.saturating_sub(self.results.users_lost)
     }
 
     /// Returns the counts of this phase of all requests that reached the target, by step: those of the

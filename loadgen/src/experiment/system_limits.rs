@@ -5,6 +5,7 @@ use thiserror::Error;
 
 use super::job::Job;
 use super::probe_users::probe_users;
+use crate::cluster::OnLoss;
 use crate::lab::local_ports;
 
 /// Number of open files that loadgen needs besides the users' connections.
@@ -60,7 +61,11 @@ impl Processes {
     /// are left out, because their limits are unknown.
     pub fn of(job: &Job) -> Self {
         Self {
-            of_load: job.remote.is_none().then(|| job.workers.unwrap_or(1)),
+            of_load: job.remote.is_none().then(|| {
+                let workers = job.workers.unwrap_or(1);
+                // The others have the users of one that is lost.
+                if job.on_loss == OnLoss::Redistribute { (workers - 1).max(1) } else { workers }
+            }),
             of_probe: job.probe.map_or(0, |rate| probe_users(&job.scenario, rate)),
             reserved: RESERVED_FILES,
         }

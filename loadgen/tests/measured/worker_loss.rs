@@ -59,7 +59,7 @@ async fn lose(how: Signal, reaction: &str, rounds: &str, duration: &str) -> Loss
     });
     let told = telling.join().unwrap();
     let (seen, line) = told.iter().find(|(_, line)| line.contains("was lost")).unwrap();
-    assert!(line.contains("; the other workers "), "{line}");
+    assert!(line.ends_with("; the other workers continue"), "{line}");
     assert_gone(&pids, Duration::from_secs(2));
     let document =
         serde_json::from_slice(&std::fs::read(project.path("run/run.json")).unwrap()).unwrap();
@@ -146,6 +146,24 @@ async fn a_run_continues_with_the_load_of_a_killed_worker() {
     let said = words.join(" ");
     assert!(said.contains("and the others carried its load from second"), "{said}");
     assert!(lossy.report.lines().all(|line| line.chars().count() <= 80), "{}", lossy.report);
+}
+
+#[test]
+fn what_others_cannot_take_over_is_refused() {
+    let once = "[load]\nusers = 2\nduration = \"1s\"\n[rows.codes]\nfile = \"codes.csv\"\nuse = \"once\"\n\
+                [[step]]\nget = \"/{{ codes.code }}\"\n";
+    let shared = "[load]\nusers = 2\nduration = \"1s\"\n[http]\nversion = \"2\"\nconnections = 2\n[[step]]\n\
+                  get = \"/\"\n";
+    let project = Project::bare().file("codes.csv", "code\na\nb\nc\n");
+    let project = project.file("once.toml", once).file("shared.toml", shared);
+    for (scenario, why) in
+        [("once.toml", "rows that are used once"), ("shared.toml", "to users that share")]
+    {
+        let words = ["-s", scenario, "--url=http://127.0.0.1:1", "--workers=2"];
+        let finished = project.run(&[&words[..], &["--on-worker-loss=redistribute"]].concat());
+        assert_eq!(finished.code, Some(2), "{}", finished.said());
+        assert!(finished.stderr.contains(why), "{}", finished.said());
+    }
 }
 
 #[test]

@@ -14,7 +14,7 @@ pub struct Degraded {
     pub lost: Vec<LossRecord>,
 }
 
-/// A lost worker, and the time from which the load was less than planned.
+/// A lost worker, and the time from which its load was missing.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LossRecord {
     /// Number of the worker, from 0.
@@ -32,7 +32,7 @@ pub struct LossRecord {
     /// Users of the worker.
     pub users: u32,
     /// Time from the end of this round's warm-up to the moment from which on the other workers carried the load of this
-    /// one, in s; `None` if they did not.
+    /// one, in s, and 0 for a moment in the warm-up; `None` if they did not.
     #[serde(default)]
     pub taken_over_s: Option<f64>,
     /// Reason of the loss, if known.

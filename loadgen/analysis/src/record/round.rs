@@ -64,7 +64,7 @@ pub struct RoundRecord {
     pub slice: Option<SliceRecord>,
     /// Planned users; in the open model, the most users that send at the same time.
     pub users_planned: u32,
-    /// Planned users that stayed to the end; the others belonged to a lost worker.
+    /// Planned users at the end, without those of lost workers that no other worker took over.
     pub users_achieved: u32,
     /// Greatest possible difference between the moments at which two workers had to start, for any
     /// delays of the paths between workers and manager; `None` without workers.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::verdict;
-use crate::bottleneck::part_of;
+use crate::bottleneck::{WorkerStrain, part_of};
 use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
 };
@@ -44,7 +44,7 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
         let percent = (used.cpu_percent + used.cpu_wait_percent).round();
         Some(format!("{service} ran or waited for a CPU for {percent} % of the time"))
     };
-    let elsewhere = (who == "generator").then(|| workers_wanted(target)).flatten();
+    let elsewhere = (who == "generator").then(|| workers_at_limit(target)).flatten();
     let both = [who, "target"].into_iter().filter_map(wanted).chain(elsewhere);
     let both: Vec<String> = both.collect();
     let name = if who == "generator" { "loadgen itself" } else { who };
@@ -57,15 +57,13 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
     Some(verdict(target, kind, message, advice))
 }
 
-/// Returns how much CPU time the workers on other hosts wanted, in words; `None` without such workers.
-fn workers_wanted(target: &TargetRecord) -> Option<String> {
+/// Returns how many workers on other hosts were at the limit of their CPUs, in words; `None` without such workers.
+fn workers_at_limit(target: &TargetRecord) -> Option<String> {
     let elsewhere = target.workers.iter().filter(|worker| worker.host.is_some());
-    let wanted = elsewhere.filter_map(|of| Some(of.cpu_percent? + of.cpu_wait_percent?));
-    let wanted: Vec<f64> = wanted.collect();
-    let percent = wanted.iter().sum::<f64>() / wanted.len() as f64;
-    (!wanted.is_empty()).then(|| {
-        format!("the workers ran or waited for a CPU for {percent:.0} % of the time of their CPUs")
-    })
+    let limited: Vec<bool> = elsewhere.map(|of| WorkerStrain::from(of).is_at_limit()).collect();
+    let count = limited.iter().filter(|is_limited| **is_limited).count();
+    let all = counted(limited.len() as u64, "worker");
+    (count > 0).then(|| format!("{count} of {all} had no more CPU"))
 }
 
 /// Returns the verdict that the network was the bottleneck, which names the fullest network link of

@@ -89,7 +89,7 @@ impl Cluster {
 
     /// Runs one round of `plan`, in which each worker generates its share of the load. `control`
     /// can change the load or end the round. Calls `show` with each event, such as new results or a
-    /// loss, together with all results so far. What the loss of a worker does is said by [`OnLoss`].
+    /// loss, together with all results so far. [`OnLoss`] decides what happens after the loss of a worker.
     ///
     /// # Errors
     /// If the round could not begin. After the beginning the results are always

@@ -11,10 +11,12 @@ use super::{Cluster, PreparedRound, TICK};
 use crate::bus::Event;
 use crate::error::ClusterError;
 use crate::messages::{Command, News, Report};
-use crate::round_state::{Action, Input, RoundState, Schedule};
-use loadgen_engine::{LoadChange, Plan, Results, RoundControl, Seen, Share, StartSkew, Takeover};
+use crate::round_state::{Action, Input, OnLoss, RoundState, Schedule};
+use loadgen_engine::{
+    Deal, LoadChange, Plan, Results, RoundControl, Seen, Share, StartSkew, Takeover,
+};
 use loadgen_measure::GrowingSeries;
-use loadgen_scenario::Load;
+use loadgen_scenario::{Load, Model};
 
 /// Time from the last command to start until the start of all workers, in addition to the longest
 /// round-trip time to a worker: far longer than a command waits anywhere on its way.
@@ -108,6 +110,16 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             }
         }
         round.start_skew = start_skew(&acknowledged);
+        if round.cluster.on_loss == OnLoss::Redistribute {
+            // Those that were lost after the load was dealt, and before the round.
+            let gone: Vec<u32> = round.cluster.gone.keys().copied().collect();
+            let is_known = |worker: &u32| {
+                let share = round.cluster.share(*worker);
+                round.takeovers.iter().any(|known| share.is_some_and(|of| of.index == known.lost))
+            };
+            let new: Vec<u32> = gone.into_iter().filter(|worker| !is_known(worker)).collect();
+            new.into_iter().for_each(|worker| round.take_over(worker));
+        }
         round
     }
 
@@ -150,14 +162,13 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             self.take(input);
         }
         self.show(Seen::Complete);
+        let lasted = self.since_start();
         let load = &self.plan.scenario.load;
         let results = self.state.into_results(|seconds| held(load, seconds));
         let mut results = self.cluster.told_of(results, load.users, &self.round_trips);
-        for lost in &mut results.lost {
-            let index = self.cluster.share(lost.worker).map(|share| share.index);
-            let taken = self.takeovers.iter().find(|takeover| Some(takeover.lost) == index);
-            lost.taken_over = taken.map(|takeover| takeover.at.saturating_sub(self.plan.warmup));
-        }
+        // A round that was stopped may have ended before a takeover.
+        self.takeovers.retain(|takeover| takeover.at <= lasted);
+        Self::tell_losses(&self.takeovers, self.cluster, self.plan, &mut results);
         Results { changes: self.changes, start_skew: Some(self.start_skew), ..results }
     }
 
@@ -224,21 +235,31 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
     fn take_over(&mut self, lost: u32) {
         let heard = self.since_start() + until_heard(&self.round_trips);
         let Some(at) = LoadChange::when(self.plan, heard) else { return };
-        // Each takeover has a moment of its own.
-        let after = |earlier: &Takeover| earlier.at + Duration::from_nanos(1);
-        let at = self.takeovers.last().map_or(at, |earlier| at.max(after(earlier)));
-        let Some(Share { index: lost, of }) = self.cluster.share(lost) else { return };
-        let with_users = of.min(self.plan.scenario.load.users);
+        let Some(lost) = self.cluster.share(lost) else { return };
         let left = self.cluster.present().into_iter().filter(|worker| self.state.awaits(*worker));
-        let by = left.filter_map(|worker| Some(self.cluster.share(worker)?.index));
-        let by: Vec<u32> = by.filter(|index| *index < with_users).collect();
-        if by.is_empty() || lost >= with_users {
-            return;
-        }
-        self.takeovers.push(Takeover { at, lost, by });
+        let left = left.filter_map(|worker| Some(self.cluster.share(worker)?.index));
+        let load = &self.plan.scenario.load;
+        let Some(takeover) = takeover(load, at, self.takeovers.last(), lost, left) else { return };
+        self.takeovers.push(takeover);
         let (epoch, takeovers) = (self.cluster.epoch, &self.takeovers);
         let command = |_| Command::TakeOver { epoch, takeovers: takeovers.clone() };
         self.cluster.send_to_all(&mut self.changing, "a takeover", command, COMMAND_LIMIT);
+    }
+
+    /// Adds to the results of a round that has just ended what became of the users of lost workers.
+    fn tell_losses(takeovers: &[Takeover], cluster: &Cluster, plan: &Plan, results: &mut Results) {
+        for lost in &mut results.lost {
+            let index = cluster.share(lost.worker).map(|share| share.index);
+            let taken = takeovers.iter().find(|takeover| Some(takeover.lost) == index);
+            lost.taken_over = taken.map(|takeover| takeover.at.saturating_sub(plan.warmup));
+        }
+        let lost = results.lost.iter().filter_map(|lost| Some(cluster.share(lost.worker)?.index));
+        let lost: Vec<u32> = lost.collect();
+        // There are no more hands than workers, whose number is a `u32`.
+        let mut deal = Deal::new(cluster.hands.len() as u32);
+        deal.learn(takeovers);
+        let is_lost = |user: &u32| lost.contains(&deal.owner((*user).into(), Duration::MAX));
+        results.users_lost = (0..plan.scenario.load.users).filter(is_lost).count() as u32;
     }
 
     /// Returns why the connection of a worker was lost. If the worker's process on this machine
@@ -270,6 +291,24 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
             false => "it no longer answers, although its process runs".to_owned(),
         }
     }
+}
+
+/// Returns the takeover from a worker that had the share `lost` of the load, by the workers with the shares `left`, at
+/// this time and after the `last` takeover; `None` if there is nothing to take over, or nobody to do it.
+fn takeover(
+    load: &Load,
+    at: Duration,
+    last: Option<&Takeover>,
+    lost: Share,
+    left: impl Iterator<Item = u32>,
+) -> Option<Takeover> {
+    // Each takeover has a moment of its own.
+    let at = last.map_or(at, |last| at.max(last.at + Duration::from_nanos(1)));
+    // The open model deals its arrivals to those that have a user.
+    let hands = if load.model == Model::Closed { lost.of } else { lost.of.min(load.users) };
+    let by: Vec<u32> = left.filter(|index| *index < hands).collect();
+    let takeover = Takeover { at, lost: lost.index, by };
+    (lost.index < hands && !takeover.by.is_empty()).then_some(takeover)
 }
 
 /// Returns the time in which a command to each worker reaches all of them: the manager sends one after
@@ -339,4 +378,31 @@ impl Cluster {
 fn held(load: &Load, seconds: u32) -> Duration {
     let held = Duration::from_secs(seconds.into()).saturating_sub(load.ramp_up);
     load.held().map_or(held, |most| held.min(most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_takes_over_is_there_and_can_carry_it() {
+        let ms = Duration::from_millis;
+        let load = |text: &str| {
+            let text = format!("[load]\n{text}\nduration = \"9s\"\n[[step]]\nget = \"/\"");
+            loadgen_scenario::parse("test", "test.toml", &text).unwrap().load
+        };
+        let closed = load("users = 2");
+        let of = |index| Share { index, of: 4 };
+        let taken = takeover(&closed, ms(5), None, of(1), [0, 2, 3].into_iter()).unwrap();
+        assert_eq!((taken.at, taken.lost, &taken.by[..]), (ms(5), 1, &[0, 2, 3][..]));
+        // The load may be changed to more users later.
+        assert!(takeover(&closed, ms(5), None, of(3), [0].into_iter()).is_some());
+        let later = takeover(&closed, ms(4), Some(&taken), of(2), [0, 3].into_iter()).unwrap();
+        assert_eq!(later.at, ms(5) + Duration::from_nanos(1));
+        assert_eq!(takeover(&closed, ms(5), None, of(0), [].into_iter()), None, "nobody is left");
+        let open = load("model = \"open\"\nrate = 10\nusers = 2");
+        let taken = takeover(&open, ms(5), None, of(1), [0, 2, 3].into_iter()).unwrap();
+        assert_eq!(taken.by, [0], "the others have no users");
+        assert_eq!(takeover(&open, ms(5), None, of(3), [0, 1].into_iter()), None);
+    }
 }

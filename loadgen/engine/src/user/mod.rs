@@ -21,6 +21,7 @@ use super::countdown::{Countdown, OneLess};
 use super::gate::{Admitted, Gate, Visitor};
 use super::plan::Plan;
 use super::rows::{Supply, Turn};
+use super::takeover::Place;
 use super::tracing::Tracing;
 use super::transport::{Failure, Link, Transport};
 use loadgen_measure::{Ending, ErrorKind, Recorder};
@@ -73,18 +74,19 @@ struct User<'a> {
 }
 
 impl Shared {
-    /// Runs the user with the number `local` in this process, from its first request to its last. `place` is its place
-    /// among all users of the load: that of a lost process's user, if this one takes over from it. It is another user
-    /// all the same, whose generated data are new.
-    pub(super) async fn run_user(&self, local: u32, place: u32) {
+    /// Runs the user with the number `local` in this process, from its first request to its last.
+    pub(super) async fn run_user(&self, local: u32, place: Place) {
         let now = Instant::now();
         let number = self.plan.share.number(local);
         let mut user = User {
             shared: self,
             visitor: Visitor::new(number, place),
-            data: Data::new(self.plan.seed, self.plan.first_user.saturating_add(number.global))
-                .knowing(self.known.clone()),
-            chance: Chance::new(self.plan.seed, number.global),
+            data: Data::new(
+                place.seed(self.plan.seed),
+                self.plan.first_user.saturating_add(place.number),
+            )
+            .knowing(self.known.clone()),
+            chance: Chance::new(place.seed(self.plan.seed), place.number),
             link: self.transport.link(number),
             alarm: Alarm::new(self.gate.round_end(), now),
             counters: Vec::new(),
@@ -101,11 +103,13 @@ impl Shared {
     }
 
     /// Like [`Shared::run_user`], from this time after the common start on.
-    pub(super) async fn run_user_at(&self, local: u32, place: u32, at: Duration) {
+    pub(super) async fn run_user_at(&self, local: u32, place: Place, at: Duration) {
         let mut alarm = Alarm::new(self.gate.round_end(), Instant::now());
-        // In a round that ends meanwhile, the user finds nothing to do.
-        alarm.sleep_until(self.gate.moment(at)).await;
-        self.run_user(local, place).await;
+        match alarm.sleep_until(self.gate.moment(at)).await {
+            true => self.run_user(local, place).await,
+            // The round has ended.
+            false => drop(OneLess(&self.iterating)),
+        }
     }
 }
 
@@ -138,7 +142,7 @@ impl<'a> User<'a> {
             let Some(admitted) = self.link.tended(admitted).await else { break };
             let Admitted { counted, due } = admitted;
             let count = if counted { &mut begun } else { &mut warmed };
-            self.data.set_iteration(*count);
+            self.data.set_iteration(self.visitor.place.first_iteration() + *count);
             let turn = match due {
                 Some(due) => Turn::Arrival(due.number),
                 None => Turn::Iteration(*count % WARMUP),
@@ -230,8 +234,7 @@ impl<'a> User<'a> {
         match (scenario.flows.as_slice(), scenario.assign) {
             ([_], _) => 0,
             (_, Assign::User) if scenario.load.model == Model::Closed => {
-                let Plan { first_user, .. } = self.shared.plan;
-                scenario.flow_of_user(first_user.saturating_add(self.visitor.place))
+                scenario.flow_of_user(self.data.user())
             }
             (flows, _) => self.chance.pick(flows.iter().map(|flow| flow.weight)),
         }

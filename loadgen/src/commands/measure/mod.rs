@@ -150,7 +150,11 @@ async fn execute<E: Experiment<Record: Reported>>(
         progress.show_live(can_change);
     }
     // The preparation would add to the load of the machine.
-    let system = if job.is_here() { system(layout) } else { SystemRecord::default() };
+    // What the host of a manager is does not change what is measured.
+    let system = match job.remote {
+        None => system(layout),
+        Some(_) => SystemRecord::default(),
+    };
     let lab = tokio::select! {
         biased;
         () = interrupt.cancelled() => return Ok(nothing_measured(&mut progress)),

@@ -113,8 +113,9 @@ impl Observe for ProgressObserver<'_> {
 fn note(lost: &LostWorker, on_loss: OnLoss) -> String {
     match on_loss {
         OnLoss::Fail => format!("  {lost}; the run ends"),
-        OnLoss::Continue => format!("  {lost}; the other workers continue"),
-        OnLoss::Redistribute => format!("  {lost}; the other workers are to carry its load"),
+        OnLoss::Continue | OnLoss::Redistribute => {
+            format!("  {lost}; the other workers continue")
+        }
     }
 }
 

@@ -5,8 +5,8 @@ use crate::experiment::job::{Job, Method};
 use crate::failure::Failure;
 use crate::scenario::{Order, Until};
 
-/// Returns an error if a job asks for it and has a load of which nobody knows how much a lost worker has done, or that
-/// others cannot carry.
+/// Returns an error if other workers are to take over a load of which nobody knows how much a lost worker has done, or
+/// that they cannot carry.
 pub fn check(job: &Job) -> Result<(), Failure> {
     if job.on_loss != OnLoss::Redistribute {
         return Ok(());

@@ -95,7 +95,7 @@ fn losses(on_worker_loss: Option<OnWorkerLoss>, workers: Option<u32>) -> Option<
             Some((option, why, "add --workers N, or leave out the option"))
         }
         (OnWorkerLoss::Continue | OnWorkerLoss::Redistribute, Some(1)) => {
-            let why = "needs at least two workers for this: a run cannot continue without its only worker";
+            let why = "continue and redistribute need at least two workers: a run cannot go on without its only worker";
             Some((option, why, "use more workers, or leave out the option"))
         }
         _ => None,

@@ -16,7 +16,10 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
         let (number, results) = (round.number, &round.results);
         let target = &job.contenders[round.contender].name;
         for LostWorker { worker, second, why, taken_over } in &results.lost {
-            let of = results.worker(*worker);
+            // A worker that was lost before the load was dealt was there in an earlier round.
+            let earlier =
+                measured.rounds.iter().rev().find_map(|round| round.results.worker(*worker));
+            let of = results.worker(*worker).or(earlier);
             if lost.iter().all(|known| known.worker != *worker) {
                 lost.push(LossRecord {
                     worker: *worker,

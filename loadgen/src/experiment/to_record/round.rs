@@ -6,12 +6,13 @@ use std::time::Duration;
 use super::phases::{by_name, ms, summarize, summarize_flows, summarize_groups};
 use super::resources::{Answered, others, resources};
 use super::stages::stages;
+use crate::analysis::WorkerStrain;
 use crate::analysis::steps::{by_step, counters};
 use crate::engine::{LoadChange, Results};
 use crate::experiment::job::Job;
 use crate::experiment::measured::{MeasuredRound, held};
 use crate::measure::{
-    ErrorKind, HeldUp, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Strain, Told,
+    ErrorKind, HeldUp, LatencySummary, Phase, SecondRecord, Series, StepSeconds, Told,
 };
 use crate::record::{
     Bottleneck, Calibration, Environment, HeldUpRecord, LoadChangeRecord, PartnerRecord,
@@ -129,18 +130,14 @@ pub(super) fn round_record(
     };
     let workers = elsewhere(results);
     let Conditions { environment, can_send, .. } = conditions;
-    let bottleneck = Bottleneck::of(&record, environment, *can_send, workers.as_ref());
+    let bottleneck = Bottleneck::of(&record, environment, *can_send, &workers);
     RoundRecord { bottleneck, ..record }
 }
 
-/// Returns the strain on all workers on other hosts together; `None` without such workers.
-fn elsewhere(results: &Results) -> Option<Strain> {
+/// Returns the users of each worker on another host, and its strain.
+fn elsewhere(results: &Results) -> Vec<(u32, WorkerStrain)> {
     let workers = results.workers.iter().filter(|worker| worker.host.is_some());
-    let strains = workers.map(|worker| worker.strain);
-    strains.reduce(|mut all, one| {
-        all.merge(&one);
-        all
-    })
+    workers.map(|worker| (worker.users, WorkerStrain::from(&worker.strain))).collect()
 }
 
 /// Returns the processes that were held up.

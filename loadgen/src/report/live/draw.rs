@@ -47,8 +47,13 @@ pub(super) fn draw(view: &View, now: Instant, look: Look, screen: &mut Buffer) {
 fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut Buffer) {
     let log = (screen.area.height / 8).clamp(1, 8);
     let room = area.height - log;
-    let (left, right) = halves(area.width, view.workers.is_empty());
     let workers = view.workers.rows(now, round.timeline.is_some());
+    // Of workers elsewhere, this machine has no CPU time to show.
+    let has_cpu = !view.usage.is_empty() || workers.iter().any(|row| row.host.is_none());
+    let (left, right) = match has_cpu || view.workers.is_empty() {
+        true => halves(area.width, view.workers.is_empty()),
+        false => (0, area.width),
+    };
     let rows = view.usage.len().max(workers.len().div_ceil(panels::columns(right)));
     let wanted = u16::try_from(rows + 2).unwrap_or(u16::MAX).max(3);
     let tables = wanted.min(room / 2).min(room.saturating_sub(CHART));
@@ -62,7 +67,9 @@ fn pictures(view: &View, round: &Round, now: Instant, area: Rect, screen: &mut B
         panels::steps(&round.steps, steps, screen);
     }
     let [cpu, by_worker] = beside(tables, left);
-    panels::cpu(view, cpu, screen);
+    if left > 0 {
+        panels::cpu(view, cpu, screen);
+    }
     if !workers.is_empty() {
         panels::workers(workers, by_worker, screen);
     }

@@ -337,6 +337,8 @@ fn of_a_thousand_workers_the_latest_have_rows() {
         seconds: 12,
         late_seconds: 0,
         throttled_percent: None,
+        cpu_wait_percent: None,
+        cpus_busy_percent: None,
     };
     record.targets[0].workers = (0..1_000).map(worker).collect();
     let report = shown(&record);

@@ -176,7 +176,7 @@ pub enum VerdictKind {
     ///       the generator's CPUs, and these CPUs were busy for at least 90 % of the time.
     ///     - The rate was at least 90 % of the [rate that the generator can
     ///       send](../explanation/bottlenecks.md#maximum-rate-of-the-generator).
-    ///     - Workers on other hosts, all together, were at the
+    ///     - Workers on other hosts with half of the users or more were at the
     ///       [limit of their CPUs](../explanation/bottlenecks.md#workers-on-other-hosts).
     ///
     /// - **Remedy:** Look for other programs on loadgen's CPUs. Give loadgen more CPUs or hosts, or use

@@ -89,7 +89,7 @@ fn news() -> impl Strategy<Value = News> {
         elapsed: times.0,
         cpu: times.1,
         waited: times.2,
-        busy: times.3,
+        busy: (periods > 0).then_some(times.3),
         cpus,
         lag: times.4,
         periods,
