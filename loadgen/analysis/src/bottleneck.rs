@@ -7,7 +7,7 @@
 //! about Performance*, CACM 56(2), 2013), computed from the scheduler's accounts.
 
 use crate::record::{Bottleneck, Environment, RoundRecord, WorkerRecord};
-use loadgen_measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, Strain, is_behind_target};
+use loadgen_measure::{BALANCER, ErrorKind, PROBE, ResourceRecord, is_behind_target};
 
 /// Minimum utilization, in %, at which the generator, the target, a backend or the network counts
 /// as being at its limit.
@@ -23,9 +23,9 @@ const STARVED_PERCENT: f64 = 50.0;
 
 impl Bottleneck {
     /// Returns the party that limited the rate of `round`. `can_send` is the greatest rate of the
-    /// generator, in requests/s, if known. `workers` has the users of each worker on another host, and its strain;
-    /// it is empty if the load came from this machine. `None` if nothing was observed, or if no party was at its limit and no request was answered as
-    /// expected.
+    /// generator, in requests/s, if known. `workers` are the workers on other hosts; empty if the load
+    /// came from this machine. `None` if nothing was observed, or if no party was at its limit and no
+    /// request was answered as expected.
     ///
     /// The load on a server that loadgen did not start is unknown. For such a server, the result is
     /// only ever the generator, the network or `None`.
@@ -37,7 +37,7 @@ impl Bottleneck {
         round: &RoundRecord,
         environment: &Environment,
         can_send: Option<f64>,
-        workers: &[(u32, WorkerStrain)],
+        workers: &[WorkerRecord],
     ) -> Option<Self> {
         let party = |service: &str| Party::find(service, round, environment);
         let wants_more = match workers {
@@ -84,24 +84,12 @@ impl Bottleneck {
     }
 }
 
-/// The strain on the CPUs of a worker on another host, in %; `None` where a figure is not known.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct WorkerStrain {
-    /// Time that it used its CPUs, of the time of these CPUs.
-    pub used: Option<f64>,
-    /// Time that its threads waited for a CPU, of the same.
-    pub waited: Option<f64>,
-    /// Time that these CPUs were busy with any program, of the same.
-    pub busy: Option<f64>,
-    /// Periods in which a limit of CPU stopped the worker, of those in which it had work.
-    pub throttled: Option<f64>,
-}
-
-impl WorkerStrain {
-    /// Returns the time that the worker used its CPUs or waited for one.
+impl WorkerRecord {
+    /// Returns the time for which the worker used its CPUs or waited for one, in % of the time of these CPUs; `None` if
+    /// unknown.
     #[must_use]
-    pub fn wanted(&self) -> Option<f64> {
-        Some(self.used? + self.waited?)
+    pub fn wanted_percent(&self) -> Option<f64> {
+        Some(self.cpu_percent? + self.cpu_wait_percent?)
     }
 
     /// Returns whether the worker was short of CPU: it used its CPUs up, or waited for CPUs that other programs used as
@@ -109,47 +97,27 @@ impl WorkerStrain {
     #[must_use]
     pub fn wants_all_cpus(&self) -> bool {
         let is_high = |percent: f64| percent >= LIMIT_PERCENT;
-        self.used.is_some_and(is_high)
-            || (self.wanted().is_some_and(is_high) && self.busy.is_none_or(is_high))
+        self.cpu_percent.is_some_and(is_high)
+            || (self.wanted_percent().is_some_and(is_high)
+                && self.cpus_busy_percent.is_none_or(is_high))
     }
 
     /// Returns whether the worker could not have sent more: it was short of CPU, or a limit of CPU stopped it.
     #[must_use]
     pub fn is_at_limit(&self) -> bool {
-        self.wants_all_cpus() || self.throttled.is_some_and(|percent| percent >= THROTTLED_PERCENT)
+        let is_stopped = |percent: f64| percent >= THROTTLED_PERCENT;
+        self.wants_all_cpus() || self.throttled_percent.is_some_and(is_stopped)
     }
 }
 
-impl From<&Strain> for WorkerStrain {
-    fn from(strain: &Strain) -> Self {
-        Self {
-            used: strain.cpu_percent(),
-            waited: strain.cpu_wait_percent(),
-            busy: strain.cpus_busy_percent(),
-            throttled: strain.throttled_percent(),
-        }
+/// Returns whether workers that could not have sent more had half of the users or more.
+fn is_load_limited(workers: &[WorkerRecord]) -> bool {
+    let (mut all, mut limited) = (0, 0);
+    for worker in workers {
+        let users = u64::from(worker.users);
+        all += users;
+        limited += if worker.is_at_limit() { users } else { 0 };
     }
-}
-
-impl From<&WorkerRecord> for WorkerStrain {
-    fn from(worker: &WorkerRecord) -> Self {
-        Self {
-            used: worker.cpu_percent,
-            waited: worker.cpu_wait_percent,
-            busy: worker.cpus_busy_percent,
-            throttled: worker.throttled_percent,
-        }
-    }
-}
-
-/// Returns whether half of the load or more came from workers that could not have sent more. `workers` has the users of
-/// each, and its strain.
-fn is_load_limited(workers: &[(u32, WorkerStrain)]) -> bool {
-    let users = |of: &mut dyn Iterator<Item = &(u32, WorkerStrain)>| -> u64 {
-        of.map(|(users, _)| u64::from(*users)).sum()
-    };
-    let all = users(&mut workers.iter());
-    let limited = users(&mut workers.iter().filter(|(_, strain)| strain.is_at_limit()));
     all > 0 && 2 * limited >= all
 }
 
@@ -376,31 +344,43 @@ mod tests {
 
     #[test]
     fn workers_elsewhere_are_the_generator() {
-        let strain = |used, waited, busy, throttled| WorkerStrain {
-            used: Some(used),
-            waited: Some(waited),
-            busy,
-            throttled,
+        let strain = |used, waited, busy, throttled| WorkerRecord {
+            users: 10,
+            cpu_percent: used,
+            cpu_wait_percent: waited,
+            cpus_busy_percent: busy,
+            throttled_percent: throttled,
+            worker: 0,
+            host: None,
+            cpus: None,
+            rtt_ms: None,
+            requests: 0,
+            snapshots: 0,
+            lag_mean_ms: None,
+            lag_max_ms: None,
+            seconds: 0,
+            late_seconds: 0,
         };
-        let found = |workers: &[(u32, WorkerStrain)]| {
+        let found = |workers: &[WorkerRecord]| {
             Bottleneck::of(&round([0.0; 2], &[]), &environment(), None, workers)
         };
-        let alone = |strain| found(&[(10, strain)]);
+        let alone = |used, waited, busy, throttled| {
+            found(&[strain(Some(used), Some(waited), busy, throttled)])
+        };
         let limited = Some(Bottleneck::Generator);
-        assert_eq!(alone(strain(90.0, 0.0, Some(90.0), None)), limited);
-        assert_eq!(alone(strain(50.0, 45.0, Some(95.0), None)), limited, "others used the rest");
-        assert_eq!(alone(strain(50.0, 45.0, None, None)), limited, "they may have");
-        assert_eq!(
-            alone(strain(50.0, 45.0, Some(75.0), None)),
-            None,
-            "threads waited for each other"
-        );
-        assert_eq!(alone(strain(20.0, 0.0, Some(20.0), Some(50.0))), limited, "stopped by a limit");
-        assert_eq!(alone(strain(50.0, 0.0, Some(95.0), Some(40.0))), None);
-        assert_eq!(alone(WorkerStrain::default()), None, "it reported nothing");
+        assert_eq!(alone(90.0, 0.0, Some(90.0), None), limited);
+        assert_eq!(alone(50.0, 45.0, Some(95.0), None), limited, "others used the rest");
+        assert_eq!(alone(50.0, 45.0, None, None), limited, "they may have");
+        assert_eq!(alone(50.0, 45.0, Some(75.0), None), None, "threads waited for each other");
+        assert_eq!(alone(20.0, 0.0, Some(20.0), Some(50.0)), limited, "stopped by a limit");
+        assert_eq!(alone(50.0, 0.0, Some(95.0), Some(40.0)), None);
+        assert_eq!(found(&[strain(None, None, None, None)]), None, "it reported nothing");
         // A limit of one of ten says nothing of the others, and a large idle host frees nobody.
-        let (idle, full) = (strain(3.0, 0.0, Some(3.0), None), strain(98.0, 0.0, Some(98.0), None));
-        assert_eq!(found(&[(1, full), (9, idle)]), None);
-        assert_eq!(found(&[(2, full), (2, full), (3, idle)]), limited);
+        let with = |users, percent: f64| {
+            let percent = Some(percent);
+            WorkerRecord { users, ..strain(percent, Some(0.0), percent, None) }
+        };
+        assert_eq!(found(&[with(1, 98.0), with(9, 3.0)]), None);
+        assert_eq!(found(&[with(2, 98.0), with(2, 98.0), with(3, 3.0)]), limited);
     }
 }

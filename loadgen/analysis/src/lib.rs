@@ -44,7 +44,6 @@ pub mod thresholds;
 pub mod verdicts;
 mod whole_seconds;
 
-pub use bottleneck::WorkerStrain;
 pub use capacity::{
     Criteria, Search, SearchRange, TrialResult, Tried, Uncertain, compare_capacities, curve, judge,
     knee, uncertain, wide_percent,

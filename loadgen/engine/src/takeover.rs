@@ -1,4 +1,4 @@
-//! Who carries which part of a test after processes were lost.
+//! Deals the parts of lost processes to the processes that go on.
 //!
 //! Users and arrivals have places in the whole test, from 0, and are dealt to the processes in turn, as
 //! [`Share`](super::Share) says. From the moment of a takeover on, the places of the lost process are dealt in turn to
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// From a moment on, others carry the part of a lost process. Processes are named by the index of their share.
+/// The transfer of a lost process's part to others. Processes are named by the index of their share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Takeover {
     /// Time of the takeover, counted from the common start; not before that of an earlier takeover.
@@ -43,10 +43,11 @@ impl Place {
         seed.wrapping_add(u64::from(self.takeover).wrapping_mul(0x9E37_79B9_7F4A_7C15))
     }
 
-    /// Returns the number of this user's first iteration, which no user at this place had before.
+    /// Returns the number of this user's first iteration. No earlier user at this place had the number or one after it,
+    /// for 255 takeovers and 2^31 iterations each; all together fit below those of the warm-up.
     #[must_use]
     pub fn first_iteration(self) -> u64 {
-        u64::from(self.takeover.min(31)) << 34
+        u64::from(self.takeover.min(255)) << 31
     }
 }
 

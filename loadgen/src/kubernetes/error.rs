@@ -1,4 +1,4 @@
-//! What can go wrong with a run in a cluster.
+//! Errors of runs in a cluster.
 
 use std::io;
 use std::time::Duration;
@@ -25,7 +25,7 @@ pub enum KubernetesError {
     Refused {
         /// The first words of the command.
         what: String,
-        /// What `kubectl` said.
+        /// The words of `kubectl`.
         why: String,
     },
     /// The user may not do what a run needs.
@@ -55,7 +55,7 @@ pub enum KubernetesError {
     Lost {
         /// Command that takes the run up again.
         again: String,
-        /// What `kubectl` said.
+        /// The words of `kubectl`.
         why: String,
     },
     /// There is no Job of this name.
@@ -114,7 +114,7 @@ pub enum KubernetesError {
     ResultGone {
         /// Name of the Job.
         name: String,
-        /// What became of the result.
+        /// Reason for which the result is gone.
         why: String,
     },
     /// The run was removed by somebody else.
@@ -149,7 +149,7 @@ pub enum KubernetesError {
         of: usize,
         /// Time for which they were awaited.
         limit: Duration,
-        /// What the cluster says of the others.
+        /// The cluster's words about the other pods.
         why: String,
     },
     /// The manager's pod ended without a result.

@@ -1,24 +1,22 @@
 //! Follows a run in a cluster, new or found, fetches its result, and removes it.
 
-use std::io;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use tokio::process::{Child, Command};
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use super::cluster_run::ClusterRun;
 use super::error::KubernetesError;
-use super::hand_over::{Fetched, LEFT, TAKEN, Unsaved, fetch};
+use super::fetch::{Fetched, Unsaved, fetch};
+use super::hand_over::{LEFT, TAKEN};
 use super::kubectl::{ATTACH, CREATE, EXEC, Kubectl, Right};
 use super::lifetime::{UnderWay, create, remove};
 use super::manifests::Manifests;
 use super::pods::{Pod, quoted};
 use super::troubles::Troubles;
+use super::view::View;
 use crate::text::{counted, say};
 
 /// Time between two questions for the pods: until they run, and later.
@@ -32,27 +30,13 @@ const LOST: Duration = Duration::from_secs(600);
 /// Time for a run to stop.
 const STOP_LIMIT: Duration = Duration::from_secs(90);
 
-/// Time for the view to end after the manager.
-const VIEW_LIMIT: Duration = Duration::from_secs(3);
-
-/// What is shown of a run until it is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// The live view of the manager, on this terminal.
-    Live,
-    /// The manager's lines.
-    Lines,
-    /// Nothing, because the manager has a terminal and this process has none.
-    Nothing,
-}
-
 /// Follows a run in a cluster.
 pub struct Follower<'a> {
     /// `kubectl` for the cluster.
     pub kubectl: &'a Kubectl,
     /// The run.
     pub run: &'a ClusterRun,
-    /// What is shown of it.
+    /// View of the run.
     pub view: View,
     /// Time for all pods to start.
     pub start_limit: Duration,
@@ -178,7 +162,8 @@ impl Follower<'_> {
             over.cancel();
             followed
         };
-        let (followed, ()) = tokio::join!(followed, self.show(&manager.name, &over));
+        let (followed, ()) =
+            tokio::join!(followed, self.view.show(self.kubectl, &manager.name, &over));
         followed
     }
 
@@ -282,45 +267,6 @@ impl Follower<'_> {
         message.map_or_else(|| "the cluster does not say why".to_owned(), quoted)
     }
 
-    /// Shows what the manager shows until it is over: on its terminal, which is then this one, or as lines. A view that
-    /// breaks begins again.
-    async fn show(&self, pod: &str, over: &CancellationToken) {
-        if self.view == View::Nothing {
-            say(
-                "the run shows its progress only on a terminal: nothing is shown here until its result",
-            );
-            return;
-        }
-        let mut is_first = true;
-        while let Ok(mut view) = self.view(pod, is_first) {
-            let begun = Instant::now();
-            tokio::select! {
-                () = over.cancelled() => return end(&mut view).await,
-                _ = view.wait() => {}
-            }
-            // It is not allowed, or the manager has ended.
-            if begun.elapsed() < LATER {
-                return;
-            }
-            is_first = false;
-        }
-    }
-
-    fn view(&self, pod: &str, is_first: bool) -> io::Result<Child> {
-        let is_live = self.view == View::Live;
-        let words: &[&str] = match (is_live, is_first) {
-            (true, _) => &["attach", "--quiet", "--stdin", "--tty", pod, "--container=loadgen"],
-            (false, true) => &["logs", "--follow", pod, "--container=loadgen"],
-            (false, false) => &["logs", "--follow", "--tail=0", pod, "--container=loadgen"],
-        };
-        let mut command = Command::from(self.kubectl.command(words));
-        if !is_live {
-            command.process_group(0).stdin(Stdio::null());
-        }
-        // Standard output is for the result.
-        command.stdout(rustix::io::dup(io::stderr())?).kill_on_drop(true).spawn()
-    }
-
     /// Waits for the end of the run, and fetches its result. A broken connection is made again.
     async fn fetch(&self, manager: &Pod, troubles: &Troubles) -> Result<Followed, KubernetesError> {
         let mut lost = None::<Instant>;
@@ -401,15 +347,4 @@ impl Follower<'_> {
             _ => KubernetesError::Removed(name),
         }
     }
-}
-
-/// Waits for the end of a view, and ends it otherwise, so that it restores the terminal.
-async fn end(view: &mut Child) {
-    if timeout(VIEW_LIMIT, view.wait()).await.is_ok() {
-        return;
-    }
-    if let Some(pid) = view.id().and_then(|pid| Pid::from_raw(pid.cast_signed())) {
-        let _ = kill_process(pid, Signal::TERM);
-    }
-    let _ = timeout(VIEW_LIMIT, view.wait()).await;
 }

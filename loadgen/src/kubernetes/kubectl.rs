@@ -14,10 +14,10 @@ use crate::text::in_one_line;
 /// Time limit for one request to the cluster.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What a program that says nothing has said when its exit code is 1.
+/// The words of [`said`] for a program that prints nothing and has the exit code 1.
 const NO: &str = "exit status: 1";
 
-/// What a user may do: a verb, a resource, and a part of the resource or nothing.
+/// A right of a user: a verb, a resource, and a subresource or an empty text.
 pub(super) type Right = (&'static str, &'static str, &'static str);
 
 /// Right for following a run.

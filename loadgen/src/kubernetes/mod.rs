@@ -3,14 +3,16 @@
 //!
 //! - `manifests`: what the cluster is asked for: an Indexed Job, whose pod 0 is the manager and whose others are
 //!   workers, a headless Service, by which they find the manager, and a Secret with what each of them needs.
-//! - `kubectl`: runs `kubectl`. `error`: what can go wrong. `pods`: what the cluster says of the pods. `troubles`: what
+//! - `kubectl`: runs `kubectl`. `error`: errors. `pods`: what the cluster says of the pods. `troubles`: what
 //!   happens to them.
-//! - `hand_over`: how the result leaves the manager's pod, and how the run is stopped, through `kubectl exec`.
+//! - `hand_over`: hands the result over in the manager's pod. `fetch`: fetches it, and stops the run, through
+//!   `kubectl exec`.
 //! - `cluster_run`: what the Job of a run tells of it. `lifetime`: creates all that belongs to a run, and removes it.
-//! - `follow`: follows a run, new or found, fetches its result, and has all removed.
+//! - `follow`: follows a run, new or found, fetches its result, and has all removed. `view`: shows it.
 
 mod cluster_run;
 mod error;
+mod fetch;
 mod follow;
 mod hand_over;
 mod kubectl;
@@ -18,10 +20,11 @@ mod lifetime;
 mod manifests;
 mod pods;
 mod troubles;
+mod view;
 
 pub use self::cluster_run::ClusterRun;
 pub use self::error::KubernetesError;
-pub use self::follow::{Followed, Follower, View};
+pub use self::follow::{Followed, Follower};
 pub use self::hand_over::{await_hand_over, hand_over, stop_when_asked};
 pub use self::kubectl::Kubectl;
 pub use self::lifetime::abandon;
@@ -29,3 +32,4 @@ pub use self::manifests::{
     INDEX, JOIN, MANAGER_PORT, Manifests, Pods, RESULT, SCENARIO, Toleration, WORKER_FAILED,
     checked_name, yaml,
 };
+pub use self::view::View;

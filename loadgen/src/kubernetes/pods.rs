@@ -30,7 +30,7 @@ pub(super) struct Pod {
     pub trouble: Option<String>,
     /// Whether waiting does not help.
     pub is_hopeless: bool,
-    /// What the program left for who asks after its end.
+    /// Termination message of the container, if it has one.
     pub last_words: Option<String>,
 }
 

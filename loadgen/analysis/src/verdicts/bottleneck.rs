@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::verdict;
-use crate::bottleneck::{WorkerStrain, part_of};
+use crate::bottleneck::part_of;
 use crate::record::{
     Bottleneck, Environment, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,
+    WorkerRecord,
 };
 use loadgen_measure::BALANCER;
 use loadgen_text::counted;
@@ -60,7 +61,7 @@ pub fn bottleneck(target: &TargetRecord, environment: &Environment) -> Option<Ve
 /// Returns how many workers on other hosts were at the limit of their CPUs, in words; `None` without such workers.
 fn workers_at_limit(target: &TargetRecord) -> Option<String> {
     let elsewhere = target.workers.iter().filter(|worker| worker.host.is_some());
-    let limited: Vec<bool> = elsewhere.map(|of| WorkerStrain::from(of).is_at_limit()).collect();
+    let limited: Vec<bool> = elsewhere.map(WorkerRecord::is_at_limit).collect();
     let count = limited.iter().filter(|is_limited| **is_limited).count();
     let all = counted(limited.len() as u64, "worker");
     (count > 0).then(|| format!("{count} of {all} had no more CPU"))

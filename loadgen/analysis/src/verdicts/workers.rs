@@ -1,7 +1,6 @@
 //! Checks whether each worker kept up with its share of the load.
 
 use super::verdict;
-use crate::bottleneck::WorkerStrain;
 use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
 use loadgen_measure::LATE;
 use loadgen_text::{counted, listed};
@@ -32,13 +31,12 @@ pub(super) fn slow_worker(target: &TargetRecord) -> Option<Verdict> {
 /// Returns the reason why a worker did not keep up with its load; `None` if the worker kept up.
 fn why_slow(record: &WorkerRecord) -> Option<String> {
     let WorkerRecord { worker, late_seconds, seconds, .. } = record;
-    let strain = WorkerStrain::from(record);
-    let used = strain.used.filter(|percent| *percent >= BUSY_PERCENT);
+    let used = record.cpu_percent.filter(|percent| *percent >= BUSY_PERCENT);
     let used = used.map(|percent| format!("used {percent:.0} % of its CPUs"));
     let busy = used.or_else(|| {
         // Workers on this machine share their CPUs by design: there, the accounts of all threads tell.
         let wanted =
-            strain.wanted().filter(|_| record.host.is_some() && strain.wants_all_cpus())?;
+            record.wanted_percent().filter(|_| record.host.is_some() && record.wants_all_cpus())?;
         Some(format!("ran or waited for a CPU for {wanted:.0} % of the time of its CPUs"))
     });
     let is_late = *late_seconds >= LATE_SECONDS

@@ -111,14 +111,9 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         }
         round.start_skew = start_skew(&acknowledged);
         if round.cluster.on_loss == OnLoss::Redistribute {
-            // Those that were lost after the load was dealt, and before the round.
+            // Workers may have been lost after the load was dealt, and before the round.
             let gone: Vec<u32> = round.cluster.gone.keys().copied().collect();
-            let is_known = |worker: &u32| {
-                let share = round.cluster.share(*worker);
-                round.takeovers.iter().any(|known| share.is_some_and(|of| of.index == known.lost))
-            };
-            let new: Vec<u32> = gone.into_iter().filter(|worker| !is_known(worker)).collect();
-            new.into_iter().for_each(|worker| round.take_over(worker));
+            gone.into_iter().for_each(|worker| round.take_over(worker));
         }
         round
     }
@@ -239,7 +234,7 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
         let left = self.cluster.present().into_iter().filter(|worker| self.state.awaits(*worker));
         let left = left.filter_map(|worker| Some(self.cluster.share(worker)?.index));
         let load = &self.plan.scenario.load;
-        let Some(takeover) = takeover(load, at, self.takeovers.last(), lost, left) else { return };
+        let Some(takeover) = takeover(load, at, &self.takeovers, lost, left) else { return };
         self.takeovers.push(takeover);
         let (epoch, takeovers) = (self.cluster.epoch, &self.takeovers);
         let command = |_| Command::TakeOver { epoch, takeovers: takeovers.clone() };
@@ -294,21 +289,22 @@ impl<'a, F: FnMut(Seen<'_>, &mut GrowingSeries)> RoundUnderWay<'a, F> {
 }
 
 /// Returns the takeover from a worker that had the share `lost` of the load, by the workers with the shares `left`, at
-/// this time and after the `last` takeover; `None` if there is nothing to take over, or nobody to do it.
+/// this time and after the `earlier` takeovers; `None` if there is nothing to take over, or nobody to do it.
 fn takeover(
     load: &Load,
     at: Duration,
-    last: Option<&Takeover>,
+    earlier: &[Takeover],
     lost: Share,
     left: impl Iterator<Item = u32>,
 ) -> Option<Takeover> {
     // Each takeover has a moment of its own.
-    let at = last.map_or(at, |last| at.max(last.at + Duration::from_nanos(1)));
+    let at = earlier.last().map_or(at, |last| at.max(last.at + Duration::from_nanos(1)));
     // The open model deals its arrivals to those that have a user.
     let hands = if load.model == Model::Closed { lost.of } else { lost.of.min(load.users) };
     let by: Vec<u32> = left.filter(|index| *index < hands).collect();
     let takeover = Takeover { at, lost: lost.index, by };
-    (lost.index < hands && !takeover.by.is_empty()).then_some(takeover)
+    let is_known = earlier.iter().any(|earlier| earlier.lost == lost.index);
+    (!is_known && lost.index < hands && !takeover.by.is_empty()).then_some(takeover)
 }
 
 /// Returns the time in which a command to each worker reaches all of them: the manager sends one after
@@ -393,16 +389,19 @@ mod tests {
         };
         let closed = load("users = 2");
         let of = |index| Share { index, of: 4 };
-        let taken = takeover(&closed, ms(5), None, of(1), [0, 2, 3].into_iter()).unwrap();
+        let taken = takeover(&closed, ms(5), &[], of(1), [0, 2, 3].into_iter()).unwrap();
         assert_eq!((taken.at, taken.lost, &taken.by[..]), (ms(5), 1, &[0, 2, 3][..]));
         // The load may be changed to more users later.
-        assert!(takeover(&closed, ms(5), None, of(3), [0].into_iter()).is_some());
-        let later = takeover(&closed, ms(4), Some(&taken), of(2), [0, 3].into_iter()).unwrap();
+        assert!(takeover(&closed, ms(5), &[], of(3), [0].into_iter()).is_some());
+        let later =
+            takeover(&closed, ms(4), std::slice::from_ref(&taken), of(2), [0, 3].into_iter())
+                .unwrap();
+        assert_eq!(takeover(&closed, ms(9), &[taken], of(1), [0].into_iter()), None, "known");
         assert_eq!(later.at, ms(5) + Duration::from_nanos(1));
-        assert_eq!(takeover(&closed, ms(5), None, of(0), [].into_iter()), None, "nobody is left");
+        assert_eq!(takeover(&closed, ms(5), &[], of(0), [].into_iter()), None, "nobody is left");
         let open = load("model = \"open\"\nrate = 10\nusers = 2");
-        let taken = takeover(&open, ms(5), None, of(1), [0, 2, 3].into_iter()).unwrap();
+        let taken = takeover(&open, ms(5), &[], of(1), [0, 2, 3].into_iter()).unwrap();
         assert_eq!(taken.by, [0], "the others have no users");
-        assert_eq!(takeover(&open, ms(5), None, of(3), [0, 1].into_iter()), None);
+        assert_eq!(takeover(&open, ms(5), &[], of(3), [0, 1].into_iter()), None);
     }
 }

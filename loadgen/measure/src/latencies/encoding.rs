@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize, de, ser};
 
-use super::{DIGITS, LONGEST_US, Latencies, MOST_FEW, TOO_MANY};
+use super::{DIGITS, Held, LONGEST_US, Latencies, MOST_FEW, TOO_MANY};
 
 /// Number with which the V2 encoding of HdrHistogram begins.
 const V2: u32 = 0x1c84_9313;
@@ -67,14 +67,14 @@ impl Latencies {
         if has_least_count(&bytes[HEADER..]) {
             return Err("a count that no histogram can have".to_owned());
         }
-        let take_much = Self::take_much(bytes);
+        let takes_much = Self::take_much(bytes);
         let histogram: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
         if histogram.len() >= TOO_MANY {
             return Err("more samples than a run can have".to_owned());
         }
         // Spares a search for values that do not fit, in each of a thousand workers' reports.
-        Ok(if take_much { Self::many(histogram) } else { Self::from(histogram) })
+        Ok(if takes_much { Self(Held::Many(histogram)) } else { Self::from(histogram) })
     }
 }
 

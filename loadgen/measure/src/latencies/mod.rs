@@ -187,13 +187,6 @@ impl Latencies {
     }
 }
 
-impl Latencies {
-    /// Takes a histogram of our bounds and digits that has more different values than fit into `Few`.
-    fn many(histogram: Histogram<u64>) -> Self {
-        Self(Held::Many(histogram))
-    }
-}
-
 impl From<Histogram<u64>> for Latencies {
     /// Takes a histogram of our bounds and digits.
     fn from(histogram: Histogram<u64>) -> Self {

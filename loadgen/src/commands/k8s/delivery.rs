@@ -1,4 +1,4 @@
-//! What becomes of the result of a run in a cluster on this machine.
+//! Saves and prints the result of a run in a cluster.
 
 use std::path::Path;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::phases::{by_name, ms, summarize, summarize_flows, summarize_groups};
 use super::resources::{Answered, others, resources};
 use super::stages::stages;
-use crate::analysis::WorkerStrain;
+use super::worker::workers;
 use crate::analysis::steps::{by_step, counters};
 use crate::engine::{LoadChange, Results};
 use crate::experiment::job::Job;
@@ -128,16 +128,11 @@ pub(super) fn round_record(
         other_loadgen: round.observed.other_loadgen,
         bottleneck: None,
     };
-    let workers = elsewhere(results);
+    let mut workers = workers(&[round]);
+    workers.retain(|worker| worker.host.is_some());
     let Conditions { environment, can_send, .. } = conditions;
     let bottleneck = Bottleneck::of(&record, environment, *can_send, &workers);
     RoundRecord { bottleneck, ..record }
-}
-
-/// Returns the users of each worker on another host, and its strain.
-fn elsewhere(results: &Results) -> Vec<(u32, WorkerStrain)> {
-    let workers = results.workers.iter().filter(|worker| worker.host.is_some());
-    workers.map(|worker| (worker.users, WorkerStrain::from(&worker.strain))).collect()
 }
 
 /// Returns the processes that were held up.
