@@ -128,7 +128,7 @@ const OTHERS: [&str; 11] = [
     "process/panics.rs",
     "lab/service/guard.rs",
     "kubernetes/hand_over.rs",
-    "kubernetes/follow.rs",
+    "kubernetes/view.rs",
     "analysis/compare/simulations.rs",
     "analysis/scaling/simulations.rs",
     "analysis/starts/simulations/duets.rs",
