@@ -38,14 +38,15 @@ class MeasuringOptions(TypedDict, total=False):
     """URLs of running servers, instead of servers that loadgen starts: one server to load, or several servers to
     compare. NAME= sets the name of a server in the results. A URL is http:// or https://, or unix:PATH for a
     server on a Unix domain socket, without a user, a password, a query or a fragment."""
-    runtime: Literal["process", "podman"]
+    runtime: Literal["process", "podman", "kubernetes"]
     """Runtime of targets and backends [default: process]."""
     cpus: Value
-    """Number of CPUs that each target may use in its container, such as 0.5, from 0.01 to 1024. Requires `--runtime
-    podman` [default: the limit of the experiment's arm, or in targets.toml, or no limit]."""
+    """Number of CPUs that each target may use in its container or pod, such as 0.5, from 0.01 to 1024. Requires
+    `--runtime podman` or `loadgen k8s` [default: the limit of the experiment's arm, or in targets.toml, or no
+    limit]."""
     memory: Value
-    """Memory that each target may use in its container, at least 6m: in bytes, or with a unit of 1,024, such as
-    256m or 1g. Requires `--runtime podman` [default: as of --cpus]."""
+    """Memory that each target may use in its container or pod, at least 6m: in bytes, or with a unit of 1,024, such
+    as 256m or 1g. Requires `--runtime podman` or `loadgen k8s` [default: as of --cpus]."""
     backend_cpus: Value
     """Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires `--runtime podman`
     [default: the limit of the experiment, or no limit]."""

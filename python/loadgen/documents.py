@@ -403,6 +403,16 @@ class Placing:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PodsRecord:
+    """Pods of a target in a round, and their nodes."""
+
+    cpus: float
+    """CPUs that all pods together may use: their limits, or else the CPUs of their nodes."""
+    nodes_busy_percent: dict[str, float]
+    """Utilization of the CPUs of each node by any program during the hold, by the name of the node."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PostgresActivity:
     """What PostgreSQL did between two readings of its statistics views. A figure that this version of PostgreSQL does not count is `null`. Blocks are of 8 KiB, unless PostgreSQL was built otherwise."""
 
@@ -654,7 +664,7 @@ class ServerRecord:
     packages: dict[str, str]
     """Versions of the packages, and of the programs that the target requires, by package; at a ref also the version of `python` in the target's environment."""
     replicas: int | None
-    """Replicas behind the load balancer; `null` without a load balancer, or in earlier versions."""
+    """Replicas behind the load balancer, or the pods behind the Service of a cluster; `null` without one, or in earlier versions."""
     server: str
     """Name of the server."""
     workers: int
@@ -1010,6 +1020,7 @@ VerdictKind: TypeAlias = Literal[
     "few_cores",
     "data_in_memory",
     "slow_worker",
+    "shared_node",
     "much_logged",
     "more_connections",
     "other_version",
@@ -1395,11 +1406,11 @@ class Environment:
     git_commit: str | None
     """Commit of the project's checkout, with the suffix `-dirty` if tracked files were changed; `null` without a checkout, or with `--url`."""
     images: dict[str, str]
-    """Container images with their digests: that of the Python targets under `target`, and that of each other target and of each backend under its name; empty without containers."""
+    """Container images, with their digests where loadgen knows them: that of the Python targets under `target`, and that of each other target, of each backend and of each server in pods under its name; empty without containers."""
     kernel: str
     """Version of the kernel."""
     limits: dict[str, LimitsRecord]
-    """Limits of the containers, by target, arm or backend; empty without containers."""
+    """Limits of the containers, or of each pod of a server, by target, arm or backend; empty without containers."""
     loadgen: str
     """Version of loadgen."""
     lock_sha256: str | None
@@ -1415,7 +1426,7 @@ class Environment:
     python: str | None
     """Version of the targets' Python; `null` if loadgen did not start the target, or if unknown."""
     runtime: str
-    """Runtime of the targets: `process`, `podman`, or `url` for a server that was already running."""
+    """Runtime of the targets: `process`, `podman`, `kubernetes`, or `url` for a server that was already running."""
     system: SystemRecord
     """Settings of the machine that change what is measured; all unknown in documents of earlier versions."""
     telemetry: TelemetryRecord | None
@@ -1941,6 +1952,8 @@ class RoundRecord:
     """Results by second, by step; empty for a scenario with one step, and in documents of earlier versions."""
     target_ended: str | None
     """Description of how the target or a backend ended; `null` if nothing ended by itself."""
+    target_pods: PodsRecord | None
+    """Pods of a target in a cluster, and their nodes; `null` for another target, or in earlier versions."""
     total: Summary
     """Results of the hold, all steps together."""
     users_achieved: int

@@ -28,7 +28,7 @@ impl Bottleneck {
     /// request was answered as expected.
     ///
     /// The load on a server that loadgen did not start is unknown. For such a server, the result is
-    /// only ever the generator, the network or `None`.
+    /// only ever the generator, the network or `None`; for one in the pods of a cluster, also the target.
     ///
     /// A target at its limit is the bottleneck even if other parties are at their limits too, as
     /// the target could not have done more.
@@ -61,6 +61,10 @@ impl Bottleneck {
             return Some(Self::Network);
         }
         target.as_ref()?;
+        // Neither the links of the pods' nodes nor other programs there are known.
+        if round.target_pods.is_some() {
+            return None;
+        }
         let backends = round.resources.keys().filter(|name| is_behind_target(name));
         let short = |name: &&String| {
             party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
@@ -144,7 +148,9 @@ pub(super) fn part_of(service: &str) -> &'static str {
 /// use.
 struct Party<'a> {
     used: &'a ResourceRecord,
-    cpus: usize,
+    cpus: f64,
+    /// Whether it may use fewer CPUs than there are, so that those can be used up while others are idle.
+    has_limit: bool,
     /// Mean utilization of the party's CPUs by all programs, in %; `None` if unknown.
     busy_percent: Option<f64>,
 }
@@ -152,6 +158,12 @@ struct Party<'a> {
 impl<'a> Party<'a> {
     fn find(service: &str, round: &'a RoundRecord, environment: &Environment) -> Option<Self> {
         let used = round.resources.get(service)?;
+        if let Some(pods) = round.target_pods.as_ref().filter(|_| service == "target") {
+            let nodes = &pods.nodes_busy_percent;
+            let busy = nodes.values().sum::<f64>() / (nodes.len() as f64).max(1.0);
+            let busy_percent = (!nodes.is_empty()).then_some(busy);
+            return Some(Self { used, cpus: pods.cpus, has_limit: true, busy_percent });
+        }
         let own = environment.cpus.get(part_of(service)).filter(|cpus| !cpus.is_empty());
         let busy: Vec<f64> = match own {
             Some(own) => {
@@ -161,7 +173,8 @@ impl<'a> Party<'a> {
         };
         Some(Self {
             used,
-            cpus: own.map_or(environment.cores, Vec::len).max(1),
+            cpus: own.map_or(environment.cores, Vec::len).max(1) as f64,
+            has_limit: false,
             busy_percent: (!busy.is_empty()).then(|| busy.iter().sum::<f64>() / busy.len() as f64),
         })
     }
@@ -190,8 +203,11 @@ impl<'a> Party<'a> {
     /// The first condition alone is not enough: if several threads wait for a CPU at the same time,
     /// the time of each counts.
     fn wants_all_cpus(&self) -> bool {
-        self.wanted_percent() >= LIMIT_PERCENT * self.cpus as f64
-            && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
+        let all = LIMIT_PERCENT * self.cpus;
+        if self.has_limit && self.used.cpu_percent >= all {
+            return true;
+        }
+        self.wanted_percent() >= all && self.busy_percent.is_none_or(|busy| busy >= LIMIT_PERCENT)
     }
 }
 
@@ -200,7 +216,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use loadgen_measure::{LinkRecord, Summary};
+    use loadgen_measure::{LinkRecord, PodsRecord, Summary};
 
     /// Returns an environment with two CPUs: the target on the second CPU, all else on the first.
     fn environment() -> Environment {
@@ -232,6 +248,28 @@ mod tests {
 
     fn found(busy: [f64; 2], services: &[(&str, f64, f64)]) -> Option<Bottleneck> {
         Bottleneck::of(&round(busy, services), &environment(), None, &[])
+    }
+
+    #[test]
+    fn a_target_in_pods_is_at_its_limit_or_nothing_is_known() {
+        let in_pods = |cpu_percent: f64, cpus: f64, busy: f64| {
+            let used = ResourceRecord { cpu_percent, ..ResourceRecord::default() };
+            let nodes_busy_percent = [("node-a".to_owned(), busy)].into();
+            let total = Summary { requests: 10, ..Summary::default() };
+            let round = RoundRecord {
+                total,
+                resources: [("target".to_owned(), used)].into(),
+                target_pods: Some(PodsRecord { cpus, nodes_busy_percent }),
+                ..RoundRecord::default()
+            };
+            let workers = [WorkerRecord { users: 4, ..WorkerRecord::default() }];
+            Bottleneck::of(&round, &Environment { cores: 1, ..environment() }, None, &workers)
+        };
+        // The cores of the manager's node say nothing of the pods.
+        assert_eq!(in_pods(150.0, 4.0, 40.0), None);
+        assert_eq!(in_pods(390.0, 4.0, 98.0), Some(Bottleneck::Target));
+        assert_eq!(in_pods(49.0, 0.5, 30.0), Some(Bottleneck::Target), "its limit is used up");
+        assert_eq!(in_pods(150.0, 4.0, 99.0), None, "others use the node");
     }
 
     #[test]

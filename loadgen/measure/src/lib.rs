@@ -38,7 +38,7 @@ pub use outcome::{Ending, ErrorKind, Outcome, StreamTimes};
 pub use postgres::PostgresActivity;
 pub use recorder::Recorder;
 pub use resources::{
-    BALANCER, ContainerRecord, IDLE_TARGETS, LinkRecord, MachineRecord, PARTNER, PROBE,
+    BALANCER, ContainerRecord, IDLE_TARGETS, LinkRecord, MachineRecord, PARTNER, PROBE, PodsRecord,
     PresentUsage, ResourceRecord, ResourceSamples, is_behind_target,
 };
 pub use rows::{RowsUsed, Used};

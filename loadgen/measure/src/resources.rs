@@ -1,6 +1,8 @@
 //! Entries of the record of a run about resources: what services used, and what the machine took
 //! from all services.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -89,6 +91,29 @@ pub struct ResourceSamples {
     pub memory_bytes: Vec<u64>,
 }
 
+impl ResourceSamples {
+    /// Adds up the samples of several parts, each with that of the same number, for as long as all parts have some.
+    fn together(parts: &[ResourceRecord]) -> Self {
+        let of = |at: usize| -> Option<(f64, f64, u64)> {
+            let at_s = *parts.first()?.samples.at_s.get(at)?;
+            let each = parts.iter().map(|part| {
+                let samples = &part.samples;
+                Some((*samples.cpu_percent.get(at)?, *samples.memory_bytes.get(at)?))
+            });
+            let each: Vec<(f64, u64)> = each.collect::<Option<_>>()?;
+            let cpu: f64 = each.iter().map(|(cpu, _)| cpu).sum();
+            Some((at_s, (cpu * 10.0).round() / 10.0, each.iter().map(|(_, memory)| memory).sum()))
+        };
+        let mut all = Self::default();
+        for (at_s, cpu_percent, memory_bytes) in (0..).map_while(of) {
+            all.at_s.push(at_s);
+            all.cpu_percent.push(cpu_percent);
+            all.memory_bytes.push(memory_bytes);
+        }
+        all
+    }
+}
+
 /// CPU time that the kernel denied a container, and the container's block I/O. For a container, the
 /// CPU time and memory in [`ResourceRecord`] also come from the kernel's accounts of the container:
 /// all that ran in the container counts, and memory excludes cached files that are not in use.
@@ -124,6 +149,51 @@ impl ContainerRecord {
 }
 
 impl ResourceRecord {
+    /// Returns what several parts of a service used together, such as its replicas. Times and memory are added up, the
+    /// greatest memory and the samples as if all parts reached them at the same time; of the values that describe one
+    /// thread, one process or one limit, the greatest counts. Figures per response are not known here.
+    #[must_use]
+    pub fn together(parts: &[Self]) -> Self {
+        fn all<T>(
+            parts: &[ResourceRecord],
+            of: fn(&ResourceRecord) -> Option<T>,
+        ) -> Option<Vec<T>> {
+            parts.iter().map(of).collect()
+        }
+        let sum = |of: fn(&Self) -> f64| parts.iter().map(of).sum::<f64>();
+        let greatest = |of: fn(&Self) -> Option<f64>| all(parts, of)?.into_iter().reduce(f64::max);
+        let shares = parts.iter().flat_map(|part| &part.processes_percent).copied();
+        let mut processes_percent: Vec<f64> = shares.collect();
+        processes_percent.sort_by(|a, b| b.total_cmp(a));
+        Self {
+            cpu_s: sum(|part| part.cpu_s),
+            cpu_percent: sum(|part| part.cpu_percent),
+            cpu_wait_percent: sum(|part| part.cpu_wait_percent),
+            busiest_thread_percent: greatest(|part| part.busiest_thread_percent),
+            longest_wait_percent: greatest(|part| part.longest_wait_percent),
+            context_switches_per_s: all(parts, |part| part.context_switches_per_s)
+                .map(|all| all.iter().sum()),
+            processes_percent,
+            open_files_max: all(parts, |part| part.open_files_max).map(|all| all.iter().sum()),
+            open_files_of_limit_percent: parts
+                .iter()
+                .map(|part| part.open_files_of_limit_percent)
+                .fold(0.0, f64::max),
+            memory_max_bytes: parts.iter().map(|part| part.memory_max_bytes).sum(),
+            memory_mean_bytes: parts.iter().map(|part| part.memory_mean_bytes).sum(),
+            memory_idle_bytes: all(parts, |part| part.memory_idle_bytes)
+                .filter(|all| !all.is_empty())
+                .map(|all| all.iter().sum()),
+            cpu_us_per_request: None,
+            requests_per_cpu_s: None,
+            samples: ResourceSamples::together(parts),
+            container: ContainerRecord::over_rounds(
+                &parts.iter().map(|part| part.container).collect::<Vec<_>>(),
+            )
+            .filter(|_| !parts.is_empty()),
+        }
+    }
+
     /// Sets the figures per expected response, from the number of expected responses (`answered`)
     /// in the measured time.
     #[must_use]
@@ -133,6 +203,15 @@ impl ResourceRecord {
         let cpu_us_per_request = requests_per_cpu_s.map(|rate| 1e6 / rate);
         Self { cpu_us_per_request, requests_per_cpu_s, ..self }
     }
+}
+
+/// Pods of a target in a round, and their nodes.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PodsRecord {
+    /// CPUs that all pods together may use: their limits, or else the CPUs of their nodes.
+    pub cpus: f64,
+    /// Utilization of the CPUs of each node by any program during the hold, by the name of the node.
+    pub nodes_busy_percent: BTreeMap<String, f64>,
 }
 
 /// Resources that a machine took from all programs that ran on the machine, such as stolen CPU
@@ -157,4 +236,47 @@ pub struct LinkRecord {
     pub name: String,
     /// Traffic in the fuller direction, in % of the interface's speed.
     pub busy_percent: f64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(cpu: f64, samples: usize) -> ResourceRecord {
+        ResourceRecord {
+            cpu_s: cpu / 10.0,
+            cpu_percent: cpu,
+            busiest_thread_percent: Some(cpu / 2.0),
+            processes_percent: vec![cpu / 2.0; 2],
+            memory_max_bytes: 10,
+            memory_mean_bytes: 8,
+            memory_idle_bytes: Some(4),
+            samples: ResourceSamples {
+                at_s: (1..=samples).map(|at| at as f64).collect(),
+                cpu_percent: vec![cpu; samples],
+                memory_bytes: vec![9; samples],
+            },
+            ..ResourceRecord::default()
+        }
+    }
+
+    #[test]
+    fn parts_of_a_service_are_added_up() {
+        let both = ResourceRecord::together(&[part(20.0, 3), part(60.0, 2)]);
+        assert_eq!((both.cpu_s, both.cpu_percent), (8.0, 80.0));
+        assert_eq!(both.busiest_thread_percent, Some(30.0));
+        assert_eq!(both.processes_percent, [30.0, 30.0, 10.0, 10.0]);
+        assert_eq!((both.memory_max_bytes, both.memory_idle_bytes), (20, Some(8)));
+        assert_eq!((both.open_files_max, both.container), (None, None));
+        let samples =
+            (&both.samples.at_s[..], &both.samples.cpu_percent[..], &both.samples.memory_bytes[..]);
+        assert_eq!(samples, (&[1.0, 2.0][..], &[80.0, 80.0][..], &[18, 18][..]));
+    }
+
+    #[test]
+    fn one_part_is_the_service_and_no_part_used_nothing() {
+        assert_eq!(ResourceRecord::together(&[part(20.0, 3)]), part(20.0, 3));
+        let none = ResourceRecord::together(&[]);
+        assert_eq!((none.cpu_s, none.memory_idle_bytes, none.container), (0.0, None, None));
+    }
 }

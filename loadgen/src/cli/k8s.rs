@@ -102,6 +102,10 @@ pub struct K8sArgs {
     /// Taints of nodes on which pods may run nevertheless.
     #[arg(long, value_name = "KEY[=VALUE][:EFFECT],…", value_delimiter = ',')]
     pub toleration: Vec<String>,
+    /// Labels of the nodes on which the pods of --target may run. Those with the load keep away from them as far as there
+    /// are nodes.
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair, requires = "target")]
+    pub target_node_selector: Vec<(String, String)>,
     /// Options of `run`.
     #[command(flatten)]
     pub run: RunArgs,
@@ -123,6 +127,7 @@ const K8S_EXAMPLES: &str = "\
 Examples:
   loadgen k8s run http://app.default:8000/products --workers 4 --duration 30s --image IMAGE
   loadgen k8s run --scenario mine.toml --url http://app.default:8000 --workers 4 --image IMAGE
+  loadgen k8s run --scenario mine.toml --target old,new --replicas 4 --workers 4 --image IMAGE
   loadgen k8s render http://app:8000/ --workers 4 --image IMAGE | kubectl create --filename -
 
 Exit codes are those of `loadgen run`";
@@ -133,6 +138,23 @@ fn pair(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
         _ => Err("expected KEY=VALUE".to_owned()),
     }
+}
+
+/// Options of `observe`, which the manifests set.
+#[derive(Debug, Args)]
+pub struct ObserveArgs {
+    /// Port to answer at.
+    #[arg(long)]
+    pub port: u16,
+    /// Key without which nothing is answered.
+    #[arg(long, env = "LOADGEN_OBSERVER_KEY", hide_env_values = true)]
+    pub key: String,
+    /// Name of the pod.
+    #[arg(long, env = "LOADGEN_POD")]
+    pub pod: String,
+    /// Name of the node on which it runs.
+    #[arg(long, env = "LOADGEN_NODE")]
+    pub node: String,
 }
 
 /// Options of `pod`, which the manifests set.

@@ -35,7 +35,7 @@ pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
-pub use self::k8s::{K8sArgs, K8sCommand, K8sFollowArgs, K8sRunArgs, PodArgs};
+pub use self::k8s::{K8sArgs, K8sCommand, K8sFollowArgs, K8sRunArgs, ObserveArgs, PodArgs};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabUpArgs};
 pub use self::man::ManArgs;
 pub use self::profile::ProfileArgs;
@@ -144,6 +144,9 @@ pub enum Command {
     /// Be the manager or a worker in a pod of a cluster, by the number of the pod.
     #[command(hide = true)]
     Pod(PodArgs),
+    /// Say what the server in this pod uses.
+    #[command(hide = true)]
+    Observe(ObserveArgs),
     /// Hand the result of the manager in this pod over.
     #[command(hide = true)]
     HandOver,

@@ -10,13 +10,13 @@ pub struct RuntimeArgs {
     /// Runtime of targets and backends [default: process].
     #[arg(long, value_enum)]
     pub runtime: Option<RuntimeName>,
-    /// Number of CPUs that each target may use in its container, such as 0.5, from 0.01 to 1024.
-    /// Requires `--runtime podman` [default: the limit of the experiment's arm, or in targets.toml,
+    /// Number of CPUs that each target may use in its container or pod, such as 0.5, from 0.01 to 1024.
+    /// Requires `--runtime podman` or `loadgen k8s` [default: the limit of the experiment's arm, or in targets.toml,
     /// or no limit].
     #[arg(long, value_name = "N")]
     pub cpus: Option<Cpus>,
-    /// Memory that each target may use in its container, at least 6m: in bytes, or with a unit of
-    /// 1,024, such as 256m or 1g. Requires `--runtime podman` [default: as of --cpus].
+    /// Memory that each target may use in its container or pod, at least 6m: in bytes, or with a unit of
+    /// 1,024, such as 256m or 1g. Requires `--runtime podman` or `loadgen k8s` [default: as of --cpus].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Memory>,
     /// Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires
@@ -36,4 +36,6 @@ pub enum RuntimeName {
     Process,
     /// Containers, created by podman-compose.
     Podman,
+    /// Pods of a cluster: only for `loadgen k8s`.
+    Kubernetes,
 }

@@ -54,6 +54,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Hosts(command)) => hosts::run(&command),
         Some(Command::K8s(command)) => k8s::run(&command),
         Some(Command::Pod(args)) => pod::run(args),
+        Some(Command::Observe(args)) => pod::observe(&args),
         Some(Command::HandOver) => pod::hand_over(),
         Some(Command::HostReport) => hosts::report(),
         Some(Command::Guard(args)) => return guard::run(args),

@@ -1,4 +1,4 @@
-//! `loadgen pod` and `loadgen hand-over` (hidden): what the manifests of `loadgen k8s` start in their pods.
+//! `loadgen pod`, `loadgen observe` and `loadgen hand-over` (hidden): what the manifests of `loadgen k8s` start in their pods.
 
 use std::fs;
 use std::path::Path;
@@ -8,9 +8,10 @@ use clap::Parser as _;
 
 use super::k8s::packed::unpack;
 use super::{manager, worker};
-use crate::cli::{Cli, Command, PodArgs, WorkerArgs};
+use crate::cli::{Cli, Command, ObserveArgs, PodArgs, WorkerArgs};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes;
+use crate::lab::observe_beside;
 use crate::process::{self, Stdout, on_all_cpus, say_failure};
 
 /// Time for `kubectl attach` to connect a terminal to the pod that has one.
@@ -65,6 +66,14 @@ fn manage(args: PodArgs) -> Result<Exit, Failure> {
 
 fn read(path: &Path) -> Result<super::run::Loaded, String> {
     unpack(&fs::read(path).map_err(|error| error.to_string())?)
+}
+
+/// Tells the manager of a run what the server in this pod uses, until the cluster ends this process.
+pub(super) fn observe(args: &ObserveArgs) -> Result<Exit, Failure> {
+    let ObserveArgs { port, key, pod, node } = args;
+    let served = on_all_cpus()?.block_on(observe_beside(*port, key, pod, node));
+    served.map_err(failed("observe the server"))?;
+    Ok(Exit::Done)
 }
 
 /// Hands the result of the manager in this pod over.

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 
 use super::job::Job;
+use super::subject::{Server, Subject};
 use crate::lab::{Lab, Runtime};
 use crate::record::LimitsRecord;
 use crate::scenario::{Limits, Memory};
 
 /// Returns the CPU and memory limits of each container of a job, by the name of its target, arm,
-/// upstream or backend; empty without containers.
+/// upstream or backend, or of each pod of a server in a cluster; empty without containers.
 pub fn limits(job: &Job, lab: Option<&Lab>) -> BTreeMap<String, LimitsRecord> {
+    if let Subject::Running(servers) = &job.subject {
+        let of = |server: &Server| Some((server.name.clone(), server.deployed.as_ref()?.limits));
+        return servers.iter().filter_map(of).collect();
+    }
     let Some((lab, Runtime::Podman { backends, .. })) = lab.map(|lab| (lab, lab.runtime())) else {
         return BTreeMap::new();
     };

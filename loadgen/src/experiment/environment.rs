@@ -7,7 +7,7 @@ use sha2::{Digest, Sha256};
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use super::job::Job;
-use super::subject::Subject;
+use super::subject::{Server, Subject};
 use crate::lab::{Lab, Layout, commit_of};
 use crate::record::{Environment, FilesystemRecord, SystemRecord};
 
@@ -40,6 +40,13 @@ pub fn environment(
         Subject::Running(_) => None,
     };
     let containers = lab.and_then(Lab::containers);
+    let deployed: BTreeMap<String, String> = match &job.subject {
+        Subject::Lab { .. } => BTreeMap::new(),
+        Subject::Running(servers) => {
+            let image = |of: &Server| Some((of.name.clone(), of.deployed.as_ref()?.image.clone()));
+            servers.iter().filter_map(image).collect()
+        }
+    };
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
         // The user's cache may lie in a repository that is not loadgen's.
@@ -58,13 +65,14 @@ pub fn environment(
             in_memory: found.is_memory(),
         }),
         runtime: match (lab, containers) {
+            (None, _) if !deployed.is_empty() => "kubernetes",
             (None, _) => "url",
             (Some(_), None) => "process",
             (Some(_), Some(_)) => "podman",
         }
         .to_owned(),
         podman: containers.map(|containers| containers.podman.clone()),
-        images: containers.map(|containers| containers.images.clone()).unwrap_or_default(),
+        images: containers.map_or(deployed, |containers| containers.images.clone()),
         // Each job has its own.
         limits: BTreeMap::new(),
         system: SystemRecord::default(),

@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::contender::AGAIN;
 use crate::cluster::means_itself;
 use crate::failure::{Exit, Failure};
-use crate::lab::{Home, Manifest, Runtime, TargetSpec, at_ref};
+use crate::lab::{Home, Manifest, Observers, Runtime, TargetSpec, at_ref};
+use crate::record::{LimitsRecord, ServerRecord};
 use crate::scenario::{Scenario, ServerUrl};
 
 /// Servers under load: targets that loadgen starts, or servers that run already.
@@ -26,12 +29,35 @@ pub enum Subject {
 }
 
 /// A server that runs already.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Server {
     /// Name of the server: its URL, unless the user gave another name.
     pub name: String,
     /// Base URL of the server, without a slash at the end.
     pub url: String,
+    /// How loadgen has deployed the server in a cluster; `None` for another server.
+    pub deployed: Option<Deployed>,
+}
+
+/// A server that `loadgen k8s` has deployed in the cluster in which the load is generated.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Deployed {
+    /// Where its pods are observed.
+    pub observers: Observers,
+    /// Image of its pods.
+    pub image: String,
+    /// The record of the server.
+    pub server: ServerRecord,
+    /// Limits of each pod.
+    pub limits: LimitsRecord,
+}
+
+impl Deployed {
+    /// Returns the number of CPUs that all pods together may use, on nodes with this number of CPUs.
+    pub fn cpus(&self, of_nodes: f64) -> f64 {
+        let limit = self.limits.cpus.map(|each| each * f64::from(self.observers.replicas));
+        limit.map_or(of_nodes, |limit| limit.min(of_nodes))
+    }
 }
 
 impl Subject {

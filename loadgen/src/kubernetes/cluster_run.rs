@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::error::KubernetesError;
 use super::kubectl::Kubectl;
-use super::manifests::RUN;
+use super::manifests::{RUN, SERVER_OF, SERVERS};
 use super::pods::reason;
 
 /// Conditions of a Job that has ended, or is about to.
@@ -19,6 +19,8 @@ pub struct ClusterRun {
     pub name: String,
     /// Option of `kubectl` that selects what belongs to the run.
     pub selector: String,
+    /// Option of `kubectl` that selects the servers of the run; `None` if it has none of its own.
+    pub servers: Option<String>,
     /// Number of workers.
     pub workers: u32,
     /// Whether the manager has a terminal, on which it shows the live view.
@@ -48,6 +50,14 @@ impl ClusterRun {
         match job["spec"]["suspend"].as_bool() {
             Some(true) => Err(KubernetesError::Suspended(run.name)),
             _ => Ok(run),
+        }
+    }
+
+    /// Returns the kinds of what belongs to the run. Users may have no rights on those that it does not need.
+    pub(super) fn owned(&self) -> &'static str {
+        match self.servers {
+            Some(_) => "jobs,services,secrets,deployments.apps",
+            None => "jobs,services,secrets",
         }
     }
 
@@ -84,6 +94,9 @@ impl ClusterRun {
         let over = conditions.and_then(|all| all.iter().find(is_over));
         Ok(Self {
             selector: format!("--selector={RUN}={id}"),
+            servers: job["metadata"]["labels"][SERVERS]
+                .is_string()
+                .then(|| format!("--selector={SERVER_OF}={id}")),
             workers,
             has_terminal: container["tty"] == true,
             wait: time("--wait=").unwrap_or_default(),
@@ -120,6 +133,7 @@ mod tests {
         let mut run = ClusterRun {
             name: "lg".to_owned(),
             selector: "--selector=loadgen/run=1a2b".to_owned(),
+            servers: None,
             workers: 2,
             has_terminal: true,
             wait: Duration::from_secs(360),
@@ -132,6 +146,8 @@ mod tests {
             "type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too long",
         });
         run.has_terminal = false;
+        other["metadata"]["labels"]["loadgen/servers"] = json!("2");
+        run.servers = Some("--selector=loadgen/server-of=1a2b".to_owned());
         run.over = Some("DeadlineExceeded: too long".to_owned());
         assert_eq!(ClusterRun::of(&other).unwrap(), run);
     }

@@ -11,10 +11,11 @@ use super::cluster_run::ClusterRun;
 use super::error::KubernetesError;
 use super::fetch::{Fetched, Unsaved, fetch};
 use super::hand_over::{LEFT, TAKEN};
-use super::kubectl::{ATTACH, CREATE, EXEC, Kubectl, Right};
+use super::kubectl::{ATTACH, CREATE, DEPLOY, EXEC, Kubectl, Right};
 use super::lifetime::{UnderWay, create, remove};
 use super::manifests::Manifests;
 use super::pods::{Pod, quoted};
+use super::server_pods::ServersNow;
 use super::troubles::Troubles;
 use super::view::View;
 use crate::text::{counted, say};
@@ -64,7 +65,7 @@ impl Follower<'_> {
         tokio::select! {
             biased;
             () = self.interrupt.cancelled() => return Ok(Followed::default()),
-            checked = self.check(&CREATE) => checked?,
+            checked = self.check_to_create() => checked?,
         }
         let under_way = UnderWay::begin(self.kubectl, self.run);
         let created = tokio::select! {
@@ -104,6 +105,12 @@ impl Follower<'_> {
             }
         };
         self.leave(followed, under_way).await
+    }
+
+    async fn check_to_create(&self) -> Result<(), KubernetesError> {
+        let deploy = self.run.servers.as_ref().map(|_| DEPLOY);
+        let rights: Vec<Right> = CREATE.into_iter().chain(deploy).collect();
+        self.check(&rights).await
     }
 
     /// Checks the cluster, and the rights for following a run and these.
@@ -187,20 +194,25 @@ impl Follower<'_> {
         let mut told = String::new();
         loop {
             let asked = self.pods().await;
+            let servers = self.servers().await.unwrap_or_default();
             let pods = asked.as_deref().unwrap_or_default();
-            if is_ready(pods) {
+            if is_ready(pods) && servers.are_ready() {
                 return asked;
             }
-            let running = pods.iter().filter(|pod| pod.is_running).count();
+            let running = pods.iter().filter(|pod| pod.is_running).count() + servers.ready;
+            let of = of + servers.of;
             let troubled = pods.iter().find_map(|pod| Some((pod, pod.trouble.as_ref()?)));
             let why = match &asked {
-                Ok(_) => troubled.map(|(pod, why)| format!("{}: {why}", pod.place())),
+                Ok(_) => {
+                    troubled.map(|(pod, why)| format!("{}: {why}", pod.place())).or(servers.why)
+                }
                 // A connection that breaks may come back.
                 Err(error) => Some(error.to_string()),
             };
             // A worker that has ended before it had anything to do does not come back.
             let has_failed = |pod: &Pod| pod.exit_code.is_some() && pod.trouble.is_some();
-            let is_hopeless = pods.iter().any(|pod| pod.is_hopeless || has_failed(pod));
+            let is_hopeless =
+                servers.is_hopeless || pods.iter().any(|pod| pod.is_hopeless || has_failed(pod));
             if begun.elapsed() > self.start_limit || is_hopeless {
                 let why = match why {
                     Some(why) => why,
@@ -221,6 +233,13 @@ impl Follower<'_> {
         }
     }
 
+    /// Keeps what happened to the pods of servers.
+    async fn note_servers(&self, troubles: &Troubles) {
+        for (place, trouble) in self.servers().await.unwrap_or_default().troubles {
+            troubles.add(place, &trouble);
+        }
+    }
+
     /// Waits until all workers run, if they have just begun to start, and then keeps what happens to them. Ends only if
     /// some do not start: they would be awaited for long.
     async fn watch(&self, begun: Option<Instant>, troubles: &Troubles) -> KubernetesError {
@@ -235,6 +254,7 @@ impl Follower<'_> {
             sleep(LATER).await;
             let Ok(pods) = self.pods().await else { continue };
             troubles.note(&known, &pods);
+            self.note_servers(troubles).await;
             known = pods;
         }
     }
@@ -253,6 +273,12 @@ impl Follower<'_> {
 
     async fn pods(&self) -> Result<Vec<Pod>, KubernetesError> {
         Ok(Pod::all(&self.kubectl.json(&["get", "pods", &self.run.selector], "").await?))
+    }
+
+    async fn servers(&self) -> Result<ServersNow, KubernetesError> {
+        let Some(selector) = &self.run.servers else { return Ok(ServersNow::default()) };
+        let words = ["get", "deployments.apps,pods", selector];
+        Ok(ServersNow::of(&self.kubectl.json(&words, "").await?))
     }
 
     /// Returns what the cluster says of the Job, for one without pods.
@@ -277,6 +303,7 @@ impl Follower<'_> {
                     Fetched::All(fetch, code) => {
                         // Before the end of the manager, with which the cluster ends what is left of the run.
                         troubles.note(&[], &self.pods().await.unwrap_or_default());
+                        self.note_servers(troubles).await;
                         let troubles = troubles.lines();
                         fetch.done().await;
                         return Ok(Followed { exit_code: Some(code), troubles });

@@ -13,17 +13,14 @@ use super::kubectl::Kubectl;
 use super::manifests::Manifests;
 use crate::text::say;
 
-/// Kinds of what belongs to a run.
-const OWNED: &str = "jobs,services,secrets";
-
 /// Time for the cluster to take the order to remove a run that the user does not want to wait for.
 const ABANDON_LIMIT: Duration = Duration::from_secs(6);
 
 /// Time between two looks whether it has.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// The run to remove if the user does not want to wait: `kubectl`, and the option that selects what belongs to it.
-static UNDER_WAY: Mutex<Option<(Kubectl, String)>> = Mutex::new(None);
+/// The run to remove if the user does not want to wait.
+static UNDER_WAY: Mutex<Option<(Kubectl, ClusterRun)>> = Mutex::new(None);
 
 /// Time in which [`abandon`] removes a run.
 pub(super) struct UnderWay;
@@ -31,7 +28,7 @@ pub(super) struct UnderWay;
 impl UnderWay {
     /// Begins the time of this run.
     pub fn begin(kubectl: &Kubectl, run: &ClusterRun) -> Self {
-        *under_way() = Some((kubectl.clone(), run.selector.clone()));
+        *under_way() = Some((kubectl.clone(), run.clone()));
         Self
     }
 }
@@ -42,14 +39,15 @@ impl Drop for UnderWay {
     }
 }
 
-fn under_way() -> MutexGuard<'static, Option<(Kubectl, String)>> {
+fn under_way() -> MutexGuard<'static, Option<(Kubectl, ClusterRun)>> {
     UNDER_WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Removes the run that is under way, without waiting for its end.
 pub fn abandon() {
-    let Some((kubectl, selector)) = under_way().take() else { return };
-    let words = ["delete", OWNED, &selector, "--wait=false", "--request-timeout=5s"];
+    let Some((kubectl, run)) = under_way().take() else { return };
+    let selector = &run.selector;
+    let words = ["delete", run.owned(), selector, "--wait=false", "--request-timeout=5s"];
     let mut command = kubectl.command(&words);
     let Ok(mut child) = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn() else { return };
     let begun = Instant::now();
@@ -82,7 +80,8 @@ pub(super) async fn create(
     let owner = json!([{
         "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job["metadata"]["uid"],
     }]);
-    let mut all = [secret, manifests.service()];
+    let mut all = vec![secret, manifests.service()];
+    all.extend(manifests.servers());
     for manifest in &mut all {
         manifest["metadata"]["ownerReferences"] = owner.clone();
     }
@@ -94,7 +93,7 @@ pub(super) async fn create(
 
 /// Removes all that belongs to a run, and waits until it is gone.
 pub(super) async fn remove(kubectl: &Kubectl, run: &ClusterRun) {
-    let words = ["delete", OWNED, &run.selector, "--cascade=foreground", "--timeout=45s"];
+    let words = ["delete", run.owned(), &run.selector, "--cascade=foreground", "--timeout=45s"];
     if let Err(error) = kubectl.run(&words, "").await {
         say(format!("job/{} may be left in the cluster: {error}", run.name));
     }

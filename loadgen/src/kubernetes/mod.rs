@@ -3,8 +3,8 @@
 //!
 //! - `manifests`: what the cluster is asked for: an Indexed Job, whose pod 0 is the manager and whose others are
 //!   workers, a headless Service, by which they find the manager, and a Secret with what each of them needs.
-//! - `kubectl`: runs `kubectl`. `error`: errors. `pods`: what the cluster says of the pods. `troubles`: what
-//!   happens to them.
+//! - `kubectl`: runs `kubectl`. `error`: errors. `pods`: what the cluster says of the pods, and `server_pods` of those
+//!   of servers under test. `troubles`: what happens to them.
 //! - `hand_over`: hands the result over in the manager's pod. `fetch`: fetches it, and stops the run, through
 //!   `kubectl exec`.
 //! - `cluster_run`: what the Job of a run tells of it. `lifetime`: creates all that belongs to a run, and removes it.
@@ -19,6 +19,7 @@ mod kubectl;
 mod lifetime;
 mod manifests;
 mod pods;
+mod server_pods;
 mod troubles;
 mod view;
 
@@ -29,7 +30,7 @@ pub use self::hand_over::{await_hand_over, hand_over, stop_when_asked};
 pub use self::kubectl::Kubectl;
 pub use self::lifetime::abandon;
 pub use self::manifests::{
-    INDEX, JOIN, MANAGER_PORT, Manifests, Pods, RESULT, SCENARIO, Toleration, WORKER_FAILED,
-    checked_name, yaml,
+    FOLDER, INDEX, JOIN, MANAGER_PORT, Manifests, OBSERVER_PORT, Pods, RESULT, Ready, SCENARIO,
+    ServerPods, Servers, Toleration, WORKER_FAILED, checked_name, yaml,
 };
 pub use self::view::View;

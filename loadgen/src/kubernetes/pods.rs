@@ -55,9 +55,7 @@ impl Pod {
 
     fn of(pod: &Value) -> Option<Self> {
         let index = &pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"];
-        let statuses = pod["status"]["containerStatuses"].as_array();
-        let mut of_loadgen = statuses.into_iter().flatten().filter(|it| it["name"] == "loadgen");
-        let state = of_loadgen.next().map_or(&Value::Null, |status| &status["state"]);
+        let state = &status_of(pod, "loadgen")["state"];
         let exit_code = state["terminated"]["exitCode"].as_i64();
         Some(Self {
             name: pod["metadata"]["name"].as_str()?.to_owned(),
@@ -78,15 +76,27 @@ impl Pod {
 
     /// Returns the pod and its node, for messages.
     pub fn place(&self) -> String {
-        match &self.node {
-            Some(node) => format!("{} on {node}", self.name),
-            None => self.name.clone(),
-        }
+        place(&self.name, self.node.as_deref())
     }
 }
 
+/// Returns a pod and its node, for messages.
+pub(super) fn place(name: &str, node: Option<&str>) -> String {
+    match node {
+        Some(node) => format!("{name} on {node}"),
+        None => name.to_owned(),
+    }
+}
+
+/// Returns the status of the pod's container of this name.
+pub(super) fn status_of<'a>(pod: &'a Value, container: &str) -> &'a Value {
+    let statuses = pod["status"]["containerStatuses"].as_array();
+    let mut of_name = statuses.into_iter().flatten().filter(|it| it["name"] == container);
+    of_name.next().unwrap_or(&Value::Null)
+}
+
 /// Returns what is wrong with a pod whose container is in this state.
-fn trouble(pod: &Value, state: &Value) -> Option<String> {
+pub(super) fn trouble(pod: &Value, state: &Value) -> Option<String> {
     let conditions = pod["status"]["conditions"].as_array();
     let condition = |kind: &str, status: &str| {
         let all = conditions.into_iter().flatten();
@@ -129,7 +139,7 @@ fn error(log: &str) -> Option<&str> {
 }
 
 /// Returns whether the container will never run in this state.
-fn is_hopeless(state: &Value) -> bool {
+pub(super) fn is_hopeless(state: &Value) -> bool {
     let reason = state["waiting"]["reason"].as_str().unwrap_or_default();
     ["ErrImageNeverPull", "InvalidImageName", "CreateContainerConfigError"].contains(&reason)
 }

@@ -185,6 +185,22 @@ pub enum LabError {
         help: String,
     },
 
+    /// A server in the pods of a cluster is not there as it should be.
+    #[error("{server}: {what}")]
+    #[diagnostic(
+        code(server_pods),
+        help(
+            "pods that end, restart or move during a round are no comparison: see `kubectl describe pods` and \
+             `kubectl logs` of the server, and give it more memory, or nodes of its own"
+        )
+    )]
+    ServerPods {
+        /// Name of the server.
+        server: String,
+        /// Fault of its pods.
+        what: String,
+    },
+
     /// A service ended or did not become ready.
     #[error(transparent)]
     #[diagnostic(transparent)]

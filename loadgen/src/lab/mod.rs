@@ -25,6 +25,7 @@
 //! | [`home`] | finds the project, or unpacks the lab that the program contains |
 //! | `git` | reads the repository of a project |
 //! | `profiler` | samples the stacks of a target's processes |
+//! | `observer` | measures the resources of servers in the pods of a cluster |
 //! | [`resources`] | measures the resources that services use |
 //! | [`service`] | runs one program under its guard |
 //! | [`machine`] | divides the CPUs, and reads the machine's counters |
@@ -40,6 +41,7 @@ pub mod home;
 mod install;
 pub mod machine;
 pub mod manifest;
+mod observer;
 mod options;
 pub mod podman;
 mod profiler;
@@ -71,7 +73,8 @@ use install::tools::Version;
 pub use machine::cpus::{self, Layout};
 pub use machine::ports::local_ports;
 pub use machine::turn::{Measurement, Other, Turn};
-pub use manifest::{Manifest, TargetSpec};
+pub use manifest::{Manifest, Ready, TargetSpec};
+pub use observer::{Observers, Window as PodsWindow, serve as observe_beside};
 pub use options::{Options, Progress, Runtime};
 pub use podman::Containers;
 pub use profiler::{Profiler, Sampling, launcher};
@@ -85,7 +88,7 @@ use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
 use target::BalancerProgram;
-pub use target::{Lacks, Size, StartingTarget, Target, balancer_to_use};
+pub use target::{Lacks, Size, StartingTarget, Target, balancer_to_use, start_limit};
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
 /// the target.

@@ -24,7 +24,7 @@ pub struct Options {
     pub connections: u32,
 }
 
-/// Runtime of targets and backends: processes or containers.
+/// Runtime of targets and backends: processes, containers, or the pods of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Runtime {
     /// Processes of this machine, without containers.
@@ -37,6 +37,11 @@ pub enum Runtime {
         /// Limits of each backend.
         backends: Limits,
     },
+    /// Pods of a Kubernetes cluster, in which the load is generated, too: the lab of this machine runs none of them.
+    Kubernetes {
+        /// Limits of each pod of a target, which take precedence over the manifest's limits.
+        targets: Limits,
+    },
 }
 
 impl Runtime {
@@ -45,7 +50,9 @@ impl Runtime {
     pub fn target_limits(self, own: Limits, manifest: Limits) -> Limits {
         match self {
             Self::Process => Limits::default(),
-            Self::Podman { targets, .. } => targets.or(own).or(manifest),
+            Self::Podman { targets, .. } | Self::Kubernetes { targets } => {
+                targets.or(own).or(manifest)
+            }
         }
     }
 
@@ -53,7 +60,7 @@ impl Runtime {
     #[must_use]
     pub fn with_backend_limits(self, limits: Limits) -> Self {
         match self {
-            Self::Process => Self::Process,
+            Self::Process | Self::Kubernetes { .. } => self,
             Self::Podman { targets, backends } => {
                 Self::Podman { targets, backends: backends.or(limits) }
             }
@@ -66,7 +73,7 @@ impl Runtime {
     /// # Errors
     /// The first requirement that is not met, as a sentence for people.
     pub fn check_requirements(self, manifest: &Manifest, name: &str) -> Result<(), String> {
-        let contained = matches!(self, Self::Podman { .. });
+        let contained = self != Self::Process;
         let target = manifest.target(name).map_err(|error| error.to_string())?;
         manifest.runs(target, contained)?;
         if contained { Ok(()) } else { manifest.requirements_of(name) }

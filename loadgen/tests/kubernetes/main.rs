@@ -12,4 +12,5 @@ mod live;
 mod losses;
 mod rendered;
 mod runs;
+mod servers;
 mod support;

@@ -134,7 +134,7 @@ pub fn kubectl(words: &[&str]) -> String {
 /// Returns what is in the cluster of the run with this name.
 pub fn left(name: &str) -> Vec<String> {
     let selector = format!("--selector=app.kubernetes.io/instance={name}");
-    let words = ["get", "jobs,pods,services,secrets", "--output=name", &selector];
+    let words = ["get", "jobs,pods,services,secrets,deployments", "--output=name", &selector];
     kubectl(&words).lines().map(str::to_owned).collect()
 }
 

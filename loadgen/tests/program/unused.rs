@@ -299,6 +299,7 @@ const K8S: &[(&str, &[&[&str]])] = &[
     ("limits", NEVER),
     ("node-selector", NEVER),
     ("toleration", NEVER),
+    ("target-node-selector", &[&["--target-node-selector=a=b", SERVER]]),
     ("workers", NEVER),
     ("anyway", &[&["--anyway", SERVER]]),
     ("web", &[&["--web", SERVER]]),

@@ -32,6 +32,33 @@ def test_manifests_are_valid(version: str, words: list[str]) -> None:
         kubernetes_validate.validate(manifest, version, strict=True)
 
 
+TARGET = """
+[target.shop]
+image = "registry/shop:1"
+port = 9000
+user = 1000
+ready = "%s"
+command = ["--port={port}", "--data={folder}"]
+env = { GREETING = "hello" }
+cpus = 0.5
+memory = "64m"
+"""
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("ready", ["/healthz", "grpc"])
+def test_manifests_of_servers_are_valid(version: str, ready: str, tmp_path: Path) -> None:
+    (tmp_path / "loadgen.toml").write_text(TARGET % ready)
+    words = ["k8s", "render", "/", "--target=shop", "--replicas=2,4", "--image=loadgen:1", "--name=lg", *ALL]
+    line = [str(PROGRAM), *words, "--target-node-selector=pool=app"]
+    out = subprocess.run(line, check=True, capture_output=True, text=True, cwd=tmp_path).stdout
+    manifests = list(yaml.safe_load_all(out))
+    of_server = ["Secret", "Service", "Service", "Deployment"]
+    assert [manifest["kind"] for manifest in manifests] == ["Secret", "Service", *of_server, *of_server, "Job"]
+    for manifest in manifests:
+        kubernetes_validate.validate(manifest, version, strict=True)
+
+
 def test_an_unknown_key_is_refused() -> None:
     """The test above can fail."""
     job = render()[2]

@@ -43,17 +43,17 @@ pub struct Environment {
     /// File system of PostgreSQL's data; `None` if loadgen ran no PostgreSQL, or if unknown.
     #[serde(default)]
     pub postgres_data: Option<FilesystemRecord>,
-    /// Runtime of the targets: `process`, `podman`, or `url` for a server that was already running.
+    /// Runtime of the targets: `process`, `podman`, `kubernetes`, or `url` for a server that was already running.
     pub runtime: String,
     /// Software that ran the containers, such as `podman 4.3.1, runc, cgroup v1`; `None` without
     /// containers.
     #[serde(default)]
     pub podman: Option<String>,
-    /// Container images with their digests: that of the Python targets under `target`, and that of
-    /// each other target and of each backend under its name; empty without containers.
+    /// Container images, with their digests where loadgen knows them: that of the Python targets under `target`, and that of
+    /// each other target, of each backend and of each server in pods under its name; empty without containers.
     #[serde(default)]
     pub images: BTreeMap<String, String>,
-    /// Limits of the containers, by target, arm or backend; empty without containers.
+    /// Limits of the containers, or of each pod of a server, by target, arm or backend; empty without containers.
     #[serde(default)]
     pub limits: BTreeMap<String, LimitsRecord>,
     /// Settings of the machine that change what is measured; all unknown in documents of earlier

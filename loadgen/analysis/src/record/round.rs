@@ -14,8 +14,8 @@ use super::schedule::ScheduleRecord;
 use super::slices::SliceRecord;
 use super::stage::StageResult;
 use loadgen_measure::{
-    LatencySummary, MachineRecord, PostgresActivity, ResourceRecord, SecondRecord, StepSeconds,
-    Summary,
+    LatencySummary, MachineRecord, PodsRecord, PostgresActivity, ResourceRecord, SecondRecord,
+    StepSeconds, Summary,
 };
 
 /// One measured pass over one target.
@@ -107,6 +107,9 @@ pub struct RoundRecord {
     /// each upstream and backend, and `generator`, unless that is workers on other hosts; with slices also the targets
     /// that were up without load, as `idle targets`.
     pub resources: BTreeMap<String, ResourceRecord>,
+    /// Pods of a target in a cluster, and their nodes; `None` for another target, or in earlier versions.
+    #[serde(default)]
+    pub target_pods: Option<PodsRecord>,
     /// Replicas of the target; empty without replicas, and in documents of earlier versions.
     #[serde(default)]
     pub replicas: Vec<ReplicaRecord>,
@@ -197,7 +200,7 @@ pub struct RowsRecord {
 }
 
 /// Activity of one worker over all rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WorkerRecord {
     /// Number of the worker, from 0.
     pub worker: u32,

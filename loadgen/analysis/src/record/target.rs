@@ -142,7 +142,7 @@ pub struct ServerRecord {
     pub language: String,
     /// Server worker processes, of each replica.
     pub workers: u32,
-    /// Replicas behind the load balancer; `None` without a load balancer, or in earlier versions.
+    /// Replicas behind the load balancer, or the pods behind the Service of a cluster; `None` without one, or in earlier versions.
     #[serde(default)]
     pub replicas: Option<u32>,
     /// Versions of the packages, and of the programs that the target requires, by package; at a ref

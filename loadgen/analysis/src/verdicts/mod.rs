@@ -10,6 +10,7 @@ mod held_up;
 mod idle_targets;
 mod logged;
 mod machine;
+mod nodes;
 mod probe;
 mod queue;
 mod replicas;
@@ -34,6 +35,7 @@ use self::held_up::held_up;
 use self::idle_targets::idle_targets_busy;
 use self::logged::much_logged;
 use self::machine::{data_in_memory, machine, measured_together};
+use self::nodes::shared_node;
 use self::probe::probe_differs;
 use self::queue::users_queue;
 use self::replicas::replicas;
@@ -74,6 +76,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(throttled(target))
                 .chain(idle_targets_busy(target))
                 .chain(slow_worker(target))
+                .chain(shared_node(target))
                 .chain(littles_law(target, record))
                 .chain(resent(target))
                 .chain(connections(target, record, scenario))
@@ -122,6 +125,10 @@ fn verdict(target: &TargetRecord, kind: VerdictKind, message: String, advice: &s
 /// Returns a verdict if a run with several numbers of server workers or replicas had more server
 /// workers than the target had cores.
 fn few_cores(record: &RunRecord) -> Option<Verdict> {
+    // The cores of the manager's pod are not those of the servers'.
+    if record.environment.runtime == "kubernetes" {
+        return None;
+    }
     let numbers = || record.targets.iter().map(|target| target.server.processes());
     let most = numbers().max().filter(|most| numbers().any(|n| n < *most))?;
     let pinned = record.environment.cpus.get("target").map_or(0, Vec::len);

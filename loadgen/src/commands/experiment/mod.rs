@@ -135,7 +135,7 @@ fn left_out(
     let Targets::Lab { manifest, .. } = targets else { return Ok(all) };
     let balancer = match runtime {
         Runtime::Process => balancer_to_use()?.lacks(),
-        Runtime::Podman { .. } => None,
+        Runtime::Podman { .. } | Runtime::Kubernetes { .. } => None,
     };
     for (index, group) in file.groups.iter().enumerate() {
         for arm in &group.arms {

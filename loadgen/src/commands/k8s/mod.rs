@@ -3,6 +3,7 @@
 mod delivery;
 mod follow;
 pub(super) mod packed;
+mod servers;
 mod words;
 
 use std::collections::BTreeMap;
@@ -22,11 +23,11 @@ use crate::cluster::{Authority, ClusterError, Join, Keys, LEASE, RemoteWorkers};
 use crate::experiment::job::Remote;
 use crate::experiment::kind::Experiment as _;
 use crate::experiment::run::{Run, noise_floor};
-use crate::experiment::subject::Subject;
+use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{
     self, ClusterRun, Follower, INDEX, JOIN, Kubectl, KubernetesError, MANAGER_PORT, Manifests,
-    Pods, RESULT, SCENARIO, Toleration, View, abandon,
+    Pods, RESULT, SCENARIO, Servers, Toleration, View, abandon,
 };
 use crate::process::{is_interactive, on_all_cpus, on_signal, print};
 
@@ -68,7 +69,9 @@ fn render(args: &K8sArgs) -> Result<Exit, Failure> {
     let planned = Planned::of(args)?;
     let manifests = planned.manifests(args, &words, START_LIMIT, None, None)?;
     let secret = manifests.secret().map_err(too_large)?;
-    let all = [secret, manifests.service(), manifests.job(false)];
+    let mut all = vec![secret, manifests.service()];
+    all.extend(manifests.servers());
+    all.push(manifests.job(false));
     print(&kubernetes::yaml(&all).map_err(|why| failed("write the manifests", &why))?)?;
     Ok(Exit::Done)
 }
@@ -102,6 +105,10 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
 /// A run that was found to be right, before anything is in a cluster.
 struct Planned {
     run: Run,
+    /// Servers that the cluster runs, none if they run already.
+    servers: Servers,
+    /// The same, as the manager finds them.
+    deployed: Vec<Server>,
     workers: u32,
     name: String,
     /// Variables of the manager's telemetry.
@@ -110,7 +117,9 @@ struct Planned {
 
 impl Planned {
     fn of(args: &K8sArgs) -> Result<Self, Failure> {
-        hosts::refuse_own_servers("k8s: ", &args.run.common, &args.run.request)?;
+        if args.run.common.target.is_empty() {
+            hosts::refuse_own_servers(hosts::K8S, &args.run.common, &args.run.request)?;
+        }
         let variables = telemetry(args.run.common.measuring.telemetry.otlp.as_deref())?;
         let workers = args.run.common.measuring.workers.unwrap_or(1);
         let name = args.name.clone().map_or_else(random_name, Ok)?;
@@ -125,13 +134,14 @@ impl Planned {
             needs_all: true,
         };
         let run = resolve(&args.run, loaded, Some(Remote::Awaited(remote)))?;
-        hosts::refuse_sockets("k8s: ", &run.job.subject)?;
+        hosts::refuse_sockets(hosts::K8S, &run.job.subject)?;
         if let Some(url) = run.job.subject.own_to_each_host() {
             let message = format!("k8s: {url} would be each pod itself");
             let help = "name the server as pods reach it, such as http://SERVICE.NAMESPACE:8000";
             return Err(Failure::message(Exit::Usage, "bad_url", message, help));
         }
-        Ok(Self { run, workers, name, variables })
+        let (servers, deployed) = servers::of(&run.job, &name, &args.target_node_selector)?;
+        Ok(Self { run, servers, deployed, workers, name, variables })
     }
 
     /// Returns the manifests. `hand_over` is the time for which the manager waits until its result is taken; without it,
@@ -144,7 +154,7 @@ impl Planned {
         hand_over: Option<Duration>,
         terminal: Option<BTreeMap<String, String>>,
     ) -> Result<Manifests, Failure> {
-        let Self { run, workers, name, variables } = self;
+        let Self { run, workers, name, variables, .. } = self;
         let shown = |time: Duration| humantime::format_duration(time).to_string().replace(' ', "");
         let mut of_pod = vec![
             "pod".to_owned(),
@@ -180,6 +190,7 @@ impl Planned {
             id: authority.run.clone(),
             namespace: args.namespace.clone(),
             pods: pods(args, name)?,
+            servers: self.servers.clone(),
             workers: *workers,
             words: of_pod,
             joins: [text].into_iter().chain(joins).collect(),
@@ -196,7 +207,7 @@ impl Planned {
         let job = &self.run.job;
         let running = match &job.subject {
             Subject::Running(servers) => Some(servers.clone()),
-            Subject::Lab { .. } => None,
+            Subject::Lab { .. } => Some(self.deployed.clone()),
         };
         let (scenario, one_request) = (job.scenario.clone(), job.one_request);
         pack(Loaded { scenario, running, one_request }).map_err(too_large)

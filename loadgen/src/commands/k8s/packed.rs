@@ -25,7 +25,7 @@ struct Packed {
     scenario: Scenario,
     /// Cells of the scenario's rows, in its order.
     cells: Vec<Arc<Cells>>,
-    servers: Option<Vec<(String, String)>>,
+    servers: Option<Vec<Server>>,
     one_request: bool,
     /// The user's command line, for the record.
     command: Vec<String>,
@@ -41,10 +41,9 @@ pub fn pack(loaded: Loaded) -> Result<Vec<u8>, String> {
         return Err(too_large(file));
     }
     let cells = scenario.rows.iter().map(|rows| Arc::clone(&rows.cells)).collect();
-    let servers = running.map(|all| all.into_iter().map(|of| (of.name, of.url)).collect());
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let command = command_line();
-    let packed = Packed { version, scenario, cells, servers, one_request, command };
+    let packed = Packed { version, scenario, cells, servers: running, one_request, command };
     let text = serde_json::to_vec(&packed).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     let packing = GzEncoder::new(text.as_slice(), Compression::best()).read_to_end(&mut bytes);
@@ -78,9 +77,7 @@ pub fn unpack(bytes: &[u8]) -> Result<Loaded, String> {
     for (rows, cells) in scenario.rows.iter_mut().zip(cells) {
         rows.cells = cells;
     }
-    let running =
-        servers.map(|all| all.into_iter().map(|(name, url)| Server { name, url }).collect());
-    Ok(Loaded { scenario, running, one_request })
+    Ok(Loaded { scenario, running: servers, one_request })
 }
 
 fn too_large(file: &OnDisk) -> String {
@@ -104,7 +101,8 @@ mod tests {
 
     fn survives(path: &Path) {
         let scenario = load_to_run(path, &environment).unwrap();
-        let server = Server { name: "a,b=c".to_owned(), url: "http://a:8000".to_owned() };
+        let (name, url) = ("a,b=c".to_owned(), "http://a:8000".to_owned());
+        let server = Server { name, url, deployed: None };
         let running = Some(vec![server]);
         let loaded = Loaded { scenario, running, one_request: true };
         let again = unpack(&pack(loaded.clone()).unwrap()).unwrap();

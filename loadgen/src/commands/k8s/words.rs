@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     /// Options that are packed with what is loaded, or count here alone.
-    const HERE: [&str; 43] = [
+    const HERE: [&str; 44] = [
         "otlp",
         "scenario",
         "urls",
@@ -131,6 +131,7 @@ mod tests {
         "requests",
         "limits",
         "node_selector",
+        "target_node_selector",
         "toleration",
         "help",
         "version",

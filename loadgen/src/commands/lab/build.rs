@@ -16,6 +16,14 @@ pub(super) async fn run(home: Home, args: &LabBuildArgs) -> Result<(), LabError>
         RuntimeName::Podman => {
             Runtime::Podman { targets: Limits::default(), backends: Limits::default() }
         }
+        RuntimeName::Kubernetes => {
+            return Err(LabError::Missing {
+                service: "lab build".to_owned(),
+                what: "a cluster runs images that its nodes can pull".to_owned(),
+                help: "build the image of your target, push it to a registry, and name it: `image` in loadgen.toml"
+                    .to_owned(),
+            });
+        }
     };
     let manifest = Manifest::of(&home)?;
     let named: Vec<String> = args.targets.iter().map(|name| name.trim().to_owned()).collect();

@@ -8,6 +8,9 @@ use crate::experiment::job::Remote;
 use crate::experiment::subject::Subject;
 use crate::failure::{Exit, Failure};
 
+/// Beginning of messages about a run in a cluster.
+pub const K8S: &str = "k8s: ";
+
 /// Greatest number of workers of a run.
 const MOST: u32 = 1_000;
 
@@ -70,7 +73,12 @@ pub fn refuse_own_servers(
     let message = format!(
         "{what}servers that loadgen starts listen only on this host, where workers cannot reach them"
     );
-    let help = "name the server: --url http://HOST:PORT, or load a URL";
+    let help = match what {
+        K8S => {
+            "name the server: --url http://HOST:PORT, or a target that the cluster runs: --target NAME"
+        }
+        _ => "name the server: --url http://HOST:PORT, or load a URL",
+    };
     Err(Failure::message(Exit::Usage, "manager_needs_url", message, help))
 }
 

@@ -104,7 +104,11 @@ pub fn job(
     };
     unused::refuse(&common.measuring, running.is_some(), &numbers, has_backends)?;
     unused::refuse_traces(&common.measuring, std::iter::once(&scenario))?;
-    let runtime = runtime::runtime(common.measuring.runtime)?;
+    let runtime = match (&running, &remote) {
+        // Only `k8s` resolves targets for a manager, and refuses servers that only this host reaches.
+        (None, Some(Remote::Awaited(_))) => runtime::in_cluster(common.measuring.runtime)?,
+        _ => runtime::runtime(common.measuring.runtime)?,
+    };
     let subject = match running {
         None => Subject::of_lab(&common.target, &scenario, runtime)?,
         Some(servers) => Subject::Running(servers),

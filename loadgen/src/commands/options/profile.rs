@@ -20,7 +20,7 @@ pub fn rounds(job: &Job, asked: ProfileArgs) -> Result<u32, Failure> {
             "not a server at a URL",
             "describe the server in targets.toml: `loadgen init --targets`",
         ),
-        (Subject::Lab { .. }, Runtime::Podman { .. }) => {
+        (Subject::Lab { .. }, Runtime::Podman { .. } | Runtime::Kubernetes { .. }) => {
             refused("not in containers", "leave out --runtime, or leave out --profile")
         }
         (Subject::Lab { .. }, Runtime::Process) => Ok(rounds),

@@ -155,7 +155,8 @@ fn common_path(urls: Vec<Parts>) -> Result<(String, Vec<Server>), Failure> {
             return refused("the part in which URLs differ cannot end in a slash");
         }
         let url_of = base_url("URL", &address)?;
-        Ok(Server { name: url.name.clone().unwrap_or_else(|| url_of.clone()), url: url_of })
+        let name = url.name.clone().unwrap_or_else(|| url_of.clone());
+        Ok(Server { name, url: url_of, deployed: None })
     });
     let servers = servers.collect::<Result<Vec<Server>, Failure>>()?;
     check_unlike("URL", &servers)?;

@@ -11,8 +11,15 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };
     let backends = Limits { cpus: backend_cpus, memory: backend_memory };
-    if runtime == Some(RuntimeName::Podman) {
-        return Ok(Runtime::Podman { targets, backends });
+    match runtime {
+        Some(RuntimeName::Podman) => return Ok(Runtime::Podman { targets, backends }),
+        Some(RuntimeName::Kubernetes) => {
+            let message =
+                "--runtime kubernetes: the load on the pods of a cluster comes from the cluster";
+            let help = "start both there: loadgen k8s run --target NAME --image IMAGE";
+            return Err(Failure::conflict(message.to_owned(), help));
+        }
+        Some(RuntimeName::Process) | None => {}
     }
     match given(args).find(|option| *option != "--runtime") {
         None => Ok(Runtime::Process),
@@ -22,6 +29,24 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
             Err(Failure::message(Exit::Usage, "unused_option", message, "add --runtime podman"))
         }
     }
+}
+
+/// Returns the runtime of targets in the cluster that also generates the load. Another runtime, and limits of backends,
+/// which loadgen does not run there, are an error.
+pub fn in_cluster(args: RuntimeArgs) -> Result<Runtime, Failure> {
+    let RuntimeArgs { runtime, cpus, memory, .. } = args;
+    let unused = |message: &str, help: &str| {
+        Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help))
+    };
+    if !matches!(runtime, None | Some(RuntimeName::Kubernetes)) {
+        let message = "--runtime: the targets of `loadgen k8s` run in pods of the cluster";
+        return unused(message, "leave out --runtime");
+    }
+    if given(args).any(|option| option.starts_with("--backend-")) {
+        let message = "--backend-cpus and --backend-memory: loadgen runs no backends in a cluster";
+        return unused(message, "leave out the option");
+    }
+    Ok(Runtime::Kubernetes { targets: Limits { cpus, memory } })
 }
 
 /// Returns the options that were given.

@@ -33,7 +33,7 @@ pub fn check_unlike(option: &str, servers: &[Server]) -> Result<(), Failure> {
 fn server(option: &str, word: &str) -> Result<Server, Failure> {
     let (name, url) = split_name(option, word)?;
     let url = base_url(option, url)?;
-    Ok(Server { name: name.unwrap_or_else(|| url.clone()), url })
+    Ok(Server { name: name.unwrap_or_else(|| url.clone()), url, deployed: None })
 }
 
 /// Splits `NAME=URL` or `URL` into the name, if any, and the URL.
@@ -138,7 +138,8 @@ mod tests {
             ("http://a/x=http://b", "http://a/x=http://b", "http://a/x=http://b"),
         ] {
             let servers = servers("--url", &[word.to_owned()]).unwrap();
-            assert_eq!(servers, [Server { name: name.to_owned(), url: url.to_owned() }]);
+            let expected = Server { name: name.to_owned(), url: url.to_owned(), deployed: None };
+            assert_eq!(servers, [expected]);
         }
     }
 }

@@ -25,6 +25,7 @@ fn place(job: &Job) -> String {
         (Runtime::Process, Method::Duets) => format!("{machine} duet"),
         (Runtime::Process, Method::Slices(_)) => format!("{machine} slices"),
         (Runtime::Podman { .. }, _) => format!("{machine} podman"),
+        (Runtime::Kubernetes { .. }, _) => format!("{machine} kubernetes"),
     }
 }
 

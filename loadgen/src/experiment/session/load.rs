@@ -6,6 +6,7 @@ use serde::de::IgnoredAny;
 use tokio::sync::oneshot;
 
 use super::Session;
+use super::pods;
 use super::probe;
 use super::refusals::Refusals;
 use super::relay::Relay;
@@ -123,15 +124,20 @@ impl Session<'_> {
         mut running: Option<&mut Target>,
     ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
         let Begun { name, plan, .. } = begun;
-        let idle = self.idle_memory(begun, before, running.as_deref_mut()).await;
+        let server = self.job().running(begun.contender);
+        let idle = match server.and_then(|server| self.idle_pods.get(&server.name)) {
+            Some(memory) => BTreeMap::from([("target".to_owned(), *memory)]),
+            None => self.idle_memory(begun, before, running.as_deref_mut()).await,
+        };
+        let deployed = server.and_then(|server| server.deployed.clone());
         let Verified { counters: verified, answers, failed } =
             self.verify(begun, running.as_deref_mut()).await?;
         let json_keys = json_keys(&answers);
         // A calibration needs the answers to all steps.
         let answers: Vec<TrialAnswer> = answers.into_iter().flatten().collect();
         self.calibrate(&answers, &plan.known).await?;
-        let (turn, server) = (self.turn.clone(), self.server(plan).await);
-        let surroundings = Surroundings { turn, server };
+        let surroundings =
+            Surroundings { turn: self.turn.clone(), server: self.server(plan).await };
         let before_load = self.responses(running.as_deref()).await;
         let logged = running.as_deref().map(Target::logged);
         let profilers = running.as_deref().map(Target::profilers).unwrap_or_default().to_vec();
@@ -146,6 +152,7 @@ impl Session<'_> {
         let watch = Watch::new(services.watched(&self.generator, self.probe.as_ref()), plan)
             .telling(self.observers.usage_teller())
             .profiling(&profilers)
+            .deployed(deployed)
             .within(surroundings);
         let (tell_start, start_told) = oneshot::channel();
         let mut relay = Relay {
@@ -168,6 +175,8 @@ impl Session<'_> {
         let ended = ended.or(gone);
         let mut observed = watch.end().await;
         observed.add_idle(&idle);
+        let fault = observed.pods_fault.take().zip(server);
+        let ended = ended.or(fault.map(|(what, server)| pods::fault(server, what)));
         let after = match ended {
             // A replica or the balancer may be gone.
             Some(_) => Vec::new(),

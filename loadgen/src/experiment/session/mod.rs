@@ -6,6 +6,7 @@ mod calibration;
 mod duet;
 mod generator;
 mod load;
+mod pods;
 mod preparation;
 mod probe;
 mod profiling;
@@ -62,6 +63,8 @@ pub struct Session<'a> {
     lab: Option<Lab>,
     /// Targets that are up without load.
     standing: Standing,
+    /// Memory, before any load, of the servers that loadgen has deployed in a cluster, in bytes, by name.
+    idle_pods: BTreeMap<String, u64>,
     generator: Generator,
     /// Process that measures beside the load, if the jobs have one, from the start of the services on.
     probe: Option<Probe>,
@@ -97,6 +100,7 @@ impl<'a> Session<'a> {
             current: 0,
             lab,
             standing: Standing::default(),
+            idle_pods: BTreeMap::new(),
             generator: Generator::Process,
             probe: None,
             observers,

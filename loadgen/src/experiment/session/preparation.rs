@@ -94,7 +94,7 @@ impl Session<'_> {
             self.probe = unless(&interrupt, started).await??;
         }
         if let Generator::Workers(_) = self.generator {
-            return Ok(());
+            return self.await_pods(jobs).await;
         }
         let gathered = workers::gather(self.job(), &self.logs, &mut self.observers);
         if let Some(cluster) =
@@ -104,7 +104,7 @@ impl Session<'_> {
             let cluster = cluster.on_loss(self.job().on_loss);
             self.generator = Generator::Workers(Box::new(cluster));
         }
-        Ok(())
+        self.await_pods(jobs).await
     }
 
     /// Asks all proof questions of the scenarios once before the first round, so that a question

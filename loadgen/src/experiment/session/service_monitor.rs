@@ -10,9 +10,11 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
+use super::pods::{self, Hold};
 use super::probe::Probe;
 use super::standing::ContenderIndex;
 use crate::engine::Plan;
+use crate::experiment::subject::Deployed;
 use crate::lab::{
     Lab, LabError, Observed, Profiler, Sampling, Surroundings, Target, UsageTeller, Watched,
     Window, memory_now,
@@ -135,6 +137,8 @@ pub(super) struct Watch {
     surroundings: Surroundings,
     /// Profilers of the target's servers, which sample while the full load is held; empty without profiling.
     profilers: Vec<Profiler>,
+    /// How the server is deployed in a cluster, whose pods then observe it; `None` for another server.
+    deployed: Option<Deployed>,
     /// Task that watches; `None` before the start of the load.
     task: Option<JoinHandle<Observed>>,
 }
@@ -144,8 +148,23 @@ impl Watch {
     pub(super) fn new(watched: Vec<Watched>, plan: &Plan) -> Self {
         let (begin, end) = (plan.warmup + plan.ramp_up(), plan.length());
         let (over, surroundings) = (CancellationToken::new(), Surroundings::default());
-        let profilers = Vec::new();
-        Self { watched, begin, end, over, tell: None, surroundings, profilers, task: None }
+        Self {
+            watched,
+            begin,
+            end,
+            over,
+            tell: None,
+            surroundings,
+            profilers: Vec::new(),
+            deployed: None,
+            task: None,
+        }
+    }
+
+    /// Sets how the server is deployed in a cluster.
+    #[must_use]
+    pub(super) fn deployed(self, deployed: Option<Deployed>) -> Self {
+        Self { deployed, ..self }
     }
 
     /// Sets what is observed besides the services.
@@ -171,7 +190,13 @@ impl Watch {
         let (watched, surroundings) = (self.watched.clone(), self.surroundings.clone());
         let profilers = self.profilers.clone();
         let (tell, over, begin, end) = (self.tell.clone(), self.over.clone(), self.begin, self.end);
+        let deployed = self.deployed.clone();
         self.task = Some(tokio::spawn(async move {
+            if let Some(deployed) = deployed {
+                let end = end.map(|end| start + end);
+                let hold = Hold { begin: start + begin, end, over };
+                return pods::observe(&deployed, hold, tell).await;
+            }
             if watched.is_empty() {
                 // Neither server nor load is on this machine, so that what happens here says nothing of the test.
                 return Observed::default();

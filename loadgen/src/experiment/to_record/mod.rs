@@ -128,10 +128,11 @@ pub fn build(
 }
 
 /// Returns the record of a target's server, such as framework
-/// and versions; empty for a server that loadgen does not start.
+/// and versions; empty for a server that loadgen does not start or deploy.
 pub fn server(job: &Job, index: usize, lab: Option<&Lab>) -> ServerRecord {
     let (Some(target), Some(lab)) = (job.target(index), lab) else {
-        return ServerRecord::default();
+        let deployed = job.running(index).and_then(|server| server.deployed.as_ref());
+        return deployed.map(|deployed| deployed.server.clone()).unwrap_or_default();
     };
     let entry = &target.entry;
     let replicas = job.replicas(index);

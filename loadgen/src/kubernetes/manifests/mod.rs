@@ -5,6 +5,7 @@
 //! again is another test.
 
 mod pod_template;
+mod servers;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,6 +13,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 pub use self::pod_template::{Pods, Toleration};
+pub use self::servers::{FOLDER, OBSERVER_PORT, Ready, ServerPods, Servers};
+pub(super) use self::servers::{SERVER, SERVER_OF, SERVERS};
 
 /// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
 /// other variables, because the controller appends it to them.
@@ -53,6 +56,8 @@ pub struct Manifests {
     pub namespace: Option<String>,
     /// The pods.
     pub pods: Pods,
+    /// Servers that the cluster runs for this run; none for servers that run already.
+    pub servers: Servers,
     /// Number of workers.
     pub workers: u32,
     /// Words after the program's name, in each pod.
@@ -110,6 +115,9 @@ impl Manifests {
                 "template": self.template(),
             },
         });
+        if !self.servers.all.is_empty() {
+            job["metadata"]["labels"][SERVERS] = json!(self.servers.all.len().to_string());
+        }
         if let Some(kept) = self.kept {
             job["spec"]["ttlSecondsAfterFinished"] = json!(kept.as_secs());
         }
@@ -241,6 +249,7 @@ mod tests {
                 node_selector: map(&[("pool", "load")]),
                 tolerations: tolerations.to_vec(),
             },
+            servers: Servers::default(),
             workers: 2,
             words: ["pod", "--index", INDEX, "--", "--header=x: $(HOME) $5"]
                 .map(str::to_owned)
@@ -259,6 +268,38 @@ mod tests {
         let of = manifests();
         let all = [of.secret().unwrap(), of.service(), of.job(false)];
         insta::assert_snapshot!(yaml(&all).unwrap());
+    }
+
+    #[test]
+    fn servers_as_people_read_them() {
+        let mut of = manifests();
+        let limits = [("cpu", "500m"), ("memory", "64Mi")];
+        let shop = ServerPods {
+            name: "lg-shop-1".to_owned(),
+            image: "registry/shop:1".to_owned(),
+            words: ["--port=80", "$(HOME)"].map(str::to_owned).to_vec(),
+            variables: [("DATABASE_URL".to_owned(), "secret".to_owned())].into(),
+            port: 80,
+            user: Some(1000),
+            replicas: 4,
+            limits: limits.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
+            ready: Ready::Path("/healthz".to_owned()),
+            start_limit: Duration::from_secs(30),
+            has_folder: true,
+        };
+        of.servers = Servers {
+            all: vec![shop],
+            observer_key: "key".to_owned(),
+            node_selector: [("pool".to_owned(), "app".to_owned())].into(),
+        };
+        assert_eq!(of.job(false)["metadata"]["labels"][SERVERS], "1");
+        insta::assert_snapshot!(yaml(&of.servers()).unwrap());
+        let server = &mut of.servers.all[0];
+        (server.user, server.has_folder, server.ready) = (None, false, Ready::Grpc);
+        server.words.clear();
+        let container = &of.servers()[3]["spec"]["template"]["spec"]["containers"][0];
+        assert_eq!(["args", "volumeMounts"].map(|key| &container[key]), [&Value::Null; 2]);
+        assert_eq!(container["startupProbe"]["grpc"]["port"], 80);
     }
 
     #[test]

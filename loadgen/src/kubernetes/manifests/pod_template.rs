@@ -8,7 +8,7 @@ use super::{INDEX, JOIN, Manifests, RUN, SCENARIO, SCENARIO_KEY};
 
 /// User and group of the pods: nobody, as in the images. No name will do, because the kubelet cannot tell that it is not
 /// root.
-const NOBODY: u32 = 65_534;
+pub(super) const NOBODY: u32 = 65_534;
 
 /// A taint of nodes that the pods tolerate.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +69,9 @@ impl Manifests {
                 {"name": "tmp", "emptyDir": {}},
             ],
         });
+        if !self.servers.all.is_empty() {
+            spec["affinity"] = apart_from(super::SERVER_OF, &self.id);
+        }
         if !pull_secrets.is_empty() {
             let names = pull_secrets.iter().map(|name| json!({"name": name}));
             spec["imagePullSecrets"] = names.collect();
@@ -82,7 +85,7 @@ impl Manifests {
         json!({
             "metadata": {
                 "labels": labels,
-                "annotations": {"linkerd.io/inject": "disabled", "sidecar.istio.io/inject": "false"},
+                "annotations": no_mesh(),
             },
             "spec": spec,
         })
@@ -105,10 +108,7 @@ impl Manifests {
                 {"name": "LOADGEN_NODE", "valueFrom": of_node},
             ],
             "resources": {"requests": requests, "limits": limits},
-            "securityContext": {
-                "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
-                "capabilities": {"drop": ["ALL"]},
-            },
+            "securityContext": restricted(),
             "terminationMessagePolicy": "FallbackToLogsOnError",
             "volumeMounts": [
                 {"name": "tmp", "mountPath": "/tmp"},
@@ -138,7 +138,7 @@ impl Manifests {
 }
 
 impl Toleration {
-    fn manifest(&self) -> Value {
+    pub(super) fn manifest(&self) -> Value {
         let Self { key, value, effect } = self;
         let mut manifest = match value {
             Some(value) => json!({"key": key, "operator": "Equal", "value": value}),
@@ -151,8 +151,32 @@ impl Toleration {
     }
 }
 
+/// Keeps a pod away, where there are nodes enough, from pods with this label: load and servers take each other's CPU.
+pub(super) fn apart_from(label: &str, value: &str) -> Value {
+    json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{
+        "weight": 100,
+        "podAffinityTerm": {
+            "topologyKey": "kubernetes.io/hostname",
+            "labelSelector": {"matchLabels": {label: value}},
+        },
+    }]}})
+}
+
+/// Annotations by which a service mesh leaves pods alone: a proxy beside a program would add to what is measured.
+pub(super) fn no_mesh() -> Value {
+    json!({"linkerd.io/inject": "disabled", "sidecar.istio.io/inject": "false"})
+}
+
+/// What a container of loadgen may do.
+pub(super) fn restricted() -> Value {
+    json!({
+        "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,
+        "capabilities": {"drop": ["ALL"]},
+    })
+}
+
 /// Returns a word of a command so that the kubelet leaves it as it is, except for the number of the pod.
-fn literal(word: &str) -> String {
+pub(super) fn literal(word: &str) -> String {
     let pieces: Vec<String> = word.split(INDEX).map(|piece| piece.replace('$', "$$")).collect();
     pieces.join(INDEX)
 }

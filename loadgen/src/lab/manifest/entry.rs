@@ -63,12 +63,15 @@ pub struct Entry {
     /// How to build the target; `None` for a target that needs no build.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub build: Option<Build>,
-    /// Image of the user's own container, which `--runtime podman` runs; `None` for none.
+    /// Image of the user's own container, which `--runtime podman` and `loadgen k8s` run; `None` for none.
     #[serde(skip)]
     pub image: Option<String>,
     /// Port on which the server listens in the container of its image.
     #[serde(skip, default = "inner_port")]
     pub port: u16,
+    /// ID of the user, not root, as whom the container of the image runs; `None` for the image's own.
+    #[serde(skip)]
+    pub user: Option<u32>,
     /// Command line that starts the target. loadgen replaces `{host}`, `{port}`, `{workers}`,
     /// `{pool_size}`, `{folder}`, `{socket}` and, for a target with a build, `{build}` by values.
     pub command: Vec<String>,

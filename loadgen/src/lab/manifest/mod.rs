@@ -190,7 +190,7 @@ impl Manifest {
         let is_limited = entry.cpus.is_some() || entry.memory.is_some();
         match (&entry.image, contained) {
             _ if !self.own => Ok(()),
-            (None, true) => Err("it has no `image`, which --runtime podman needs".to_owned()),
+            (None, true) => Err("it has no `image`, which a container or a pod needs".to_owned()),
             (Some(_), false) if entry.command.is_empty() => {
                 Err("it has only an image, which needs --runtime podman".to_owned())
             }

@@ -32,6 +32,7 @@ struct Target {
     command: Vec<String>,
     image: Option<String>,
     port: Option<u16>,
+    user: Option<u32>,
     cpus: Option<Cpus>,
     memory: Option<Memory>,
     ready: Option<Ready>,
@@ -104,6 +105,7 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
         };
         let in_container = [
             ("port", target.port.is_some()),
+            ("user", target.user.is_some()),
             ("cpus", target.cpus.is_some()),
             ("memory", target.memory.is_some()),
         ];
@@ -112,8 +114,11 @@ pub(super) fn parse(text: &str) -> Result<Manifest, Fault> {
             let message = format!("`{key}` is for containers, but it has no `image`");
             return fault(
                 &message,
-                "add `image`, and run with --runtime podman, or leave out the key",
+                "add `image`, and run with --runtime podman or `loadgen k8s`, or leave out the key",
             );
+        }
+        if target.user == Some(0) {
+            return fault("`user` is root", "name another user by its ID, or leave out `user`");
         }
         if target.image.is_none() && !target.command.is_empty() && !has(PORT) && !has(SOCKET) {
             return fault(
@@ -185,7 +190,9 @@ fn init(backend: Kind, table: Option<Spanned<Backend>>) -> Result<Init, Fault> {
 }
 
 fn entry(name: String, target: Target) -> Entry {
-    let program = target.command.first().map(|word| Path::new(word).file_name());
+    // Of an image with a program, the command may be the options alone.
+    let program = target.command.first().filter(|word| !word.starts_with('-'));
+    let program = program.map(|word| Path::new(word).file_name());
     let program = program.flatten().map(|name| name.to_string_lossy().into_owned());
     Entry {
         framework: target.framework.unwrap_or(name),
@@ -197,6 +204,7 @@ fn entry(name: String, target: Target) -> Entry {
         prepare: target.build,
         image: target.image,
         port: target.port.unwrap_or(INNER_PORT),
+        user: target.user,
         ready: target.ready.unwrap_or(Ready::Listens),
         profile: target.profile,
         start_timeout: target.start_timeout.map(|StartTimeout(time)| time),
@@ -281,6 +289,8 @@ mod tests {
                 "unknown variant `pprof`",
             ),
             ("ready =", "cpus = 1\nready =", "`cpus` is for containers"),
+            ("ready =", "user = 9\nready =", "`user` is for containers"),
+            ("ready =", "image = \"a\"\nuser = 0\nready =", "`user` is root"),
             ("command = [\"bin/granian\", \"--port\", \"{port}\"]", "", "the command is empty"),
             ("\"/healthz\"", "\"healthz\"", "must be a path"),
             ("target.fast", "target.redis", "cannot be called \"redis\""),

@@ -19,7 +19,7 @@ use super::error::LabError;
 use super::machine::accounts::{Accounts, Machine};
 use super::machine::container::{Cgroup, Container};
 use super::machine::turn::Turn;
-use crate::measure::{PresentUsage, ResourceRecord, Stacks};
+use crate::measure::{PodsRecord, PresentUsage, ResourceRecord, Stacks};
 
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
@@ -43,6 +43,10 @@ pub struct Observed {
     /// The busiest other programs of the machine, each with the CPU usage of all its processes, in %
     /// of one CPU. Empty if the processes under test cannot be told.
     pub busiest_others: BTreeMap<String, f64>,
+    /// Pods of a target in a cluster, and their nodes; `None` for a server elsewhere.
+    pub target_pods: Option<PodsRecord>,
+    /// Why the pods of the target do not tell what they used; `None` if they do, or for a server elsewhere.
+    pub pods_fault: Option<String>,
     /// Stacks of the target's threads, or why they could not be sampled; `None` unless the target is profiled.
     pub stacks: Option<Result<Stacks, String>>,
 }
@@ -93,6 +97,7 @@ enum Scope {
     Alone,
     Below,
     Whole,
+    Beside,
 }
 
 impl Watched {
@@ -111,6 +116,13 @@ impl Watched {
     pub fn container(name: impl Into<String>, container: &Container) -> Self {
         let Container { pid, group } = container.clone();
         Self { name: name.into(), pid, scope: Scope::Whole, replica: None, group }
+    }
+
+    /// Watches all processes of the process namespace that this process shares with the containers of its pod, except
+    /// for this process and the namespace's first, which holds the namespace.
+    pub(super) fn beside(name: impl Into<String>) -> Self {
+        // Orphans become children of the first process, which waits for their end.
+        Self { name: name.into(), pid: 1, scope: Scope::Beside, replica: None, group: None }
     }
 
     /// Returns the same processes under another name.
@@ -218,6 +230,8 @@ impl Window {
             other_loadgen: samples.other_loadgen,
             server_percent,
             busiest_others,
+            target_pods: None,
+            pods_fault: None,
             stacks: None,
         }
     }

@@ -273,6 +273,11 @@ fn cpu_ns(pid: Pid, system: &System) -> Option<u64> {
 
 fn members(system: &System, watched: &Watched) -> BTreeSet<Pid> {
     let root = Pid::from_u32(watched.pid);
+    if watched.scope == Scope::Beside {
+        let own = Pid::from_u32(std::process::id());
+        let all = system.processes().keys().copied();
+        return all.filter(|pid| ![root, own].contains(pid)).collect();
+    }
     let mut members = BTreeSet::from([root]);
     if watched.scope != Scope::Alone {
         let mut parents = vec![root];

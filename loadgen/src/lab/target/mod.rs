@@ -50,6 +50,12 @@ const LIMIT_OF_REPLICA: Duration = Duration::from_secs(5);
 /// ready.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Returns the time in which a target with so many replicas must become ready.
+pub fn start_limit(target: &TargetSpec, replicas: u32) -> Duration {
+    let own = target.entry.start_timeout.unwrap_or(LIMIT);
+    own + LIMIT_OF_REPLICA * replicas.saturating_sub(1)
+}
+
 /// A server under test that is up.
 #[derive(Debug)]
 pub struct Target {
@@ -310,8 +316,7 @@ impl Lab {
             Some(_) => HealthClients::new(socket.clone())?,
         };
         let probe = HealthCheck::of(&clients, &target.entry.ready);
-        let own = target.entry.start_timeout.unwrap_or(LIMIT);
-        let limit = own + LIMIT_OF_REPLICA * size.replicas.unwrap_or(1).saturating_sub(1);
+        let limit = start_limit(target, size.replicas.unwrap_or(1));
         let starting = Starting::on(port, spec, probe, limit)?;
         // From now on, the guard of the service removes the folder.
         folder.map(TempDir::keep);

@@ -82,6 +82,9 @@ fn compose(server: &Instance<'_>, limits: Limits, cpus: &[usize]) -> Value {
     if !command.is_empty() {
         set("command", json!(command));
     }
+    if let Some(user) = target.entry.user {
+        set("user", json!(user.to_string()));
+    }
     if has_folder {
         set("tmpfs", json!([FOLDER]));
     }
@@ -114,6 +117,7 @@ mod tests {
             env = { DATABASE_URL = "{postgres}", DATA = "{folder}" }
             cpus = 0.5
             memory = "64m"
+            user = 1000
             [target.plain]
             image = "localhost/plain"
             "#,
@@ -135,12 +139,14 @@ mod tests {
         );
         assert_eq!(shop["ports"][0], "127.0.0.1:${TARGET_PORT}:9000");
         assert_eq!((&shop["cpus"], &shop["cpuset"]), (&json!("0.5"), &json!("1,2")));
-        assert!(shop["mem_limit"].is_string());
+        assert!(shop["mem_limit"].is_string() && shop["user"] == "1000");
         let made = compose(&server(&targets[1], 1), Limits::default(), &[]);
         let plain = &made["services"]["plain"];
         assert_eq!(plain["ports"][0], "127.0.0.1:${TARGET_PORT}:8000");
         assert!(
-            ["command", "cpus", "cpuset", "mem_limit"].iter().all(|key| plain.get(*key).is_none())
+            ["command", "cpus", "cpuset", "mem_limit", "user"]
+                .iter()
+                .all(|key| plain.get(*key).is_none())
         );
     }
 }

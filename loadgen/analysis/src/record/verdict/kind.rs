@@ -466,6 +466,17 @@ pub enum VerdictKind {
     ///
     /// - **Remedy:** Give slow workers fewer users, more CPUs or separate hosts, and pods no limit of CPU.
     SlowWorker,
+    /// Pods of a target had workers on their node.
+    ///
+    /// Pods of a target and workers of the load ran on one node of the cluster, whose CPUs were busy: the load took CPU from
+    /// the server that it measures. The message has the nodes, and how busy they were.
+    ///
+    /// - **Evidence:** In a round, a node of the target's pods (`target_pods`) is that of a worker (`host` of
+    ///   `workers`), and its CPUs were busy for at least 50 % of the time.
+    /// - **Remedy:** Give load and servers nodes of their own: `--node-selector` and `--target-node-selector` of
+    ///   [`loadgen k8s run`](command-line.md#loadgen-k8s). On a cluster of one node, compare targets with each other
+    ///   only.
+    SharedNode,
     /// The target wrote much to its log.
     ///
     /// The target wrote much to its log while the load ran, which takes CPU time and disk: it is part of what

@@ -216,7 +216,7 @@ fn verdicts(record: &RunRecord) -> String {
 }
 
 fn next(record: &RunRecord, folder: Option<&Path>) -> String {
-    let lab = record.environment.runtime != "url";
+    let lab = !["url", "kubernetes"].contains(&record.environment.runtime.as_str());
     let mut out = String::new();
     if let Some(folder) = folder {
         let what = if lab { "report.html, run.json, logs" } else { "report.html, run.json" };

@@ -1,0 +1,164 @@
+//! Turns targets of the user's project into servers that the cluster runs.
+
+use std::collections::BTreeMap;
+
+use rand::TryRng as _;
+use rand::rngs::SysRng;
+
+use crate::experiment::contender::{Contender, Numbers, product};
+use crate::experiment::job::Job;
+use crate::experiment::subject::{Deployed, Server, Subject};
+use crate::failure::{Exit, Failure};
+use crate::kubernetes::{FOLDER, Ready, ServerPods, Servers};
+use crate::lab::{Observers, Ready as Check, TargetSpec, start_limit};
+use crate::record::{LimitsRecord, ServerRecord};
+use crate::scenario::{Cpus, Memory};
+
+/// Number of bytes of the observers' key.
+const KEY_LENGTH: usize = 16;
+
+/// Most characters of a target's name in the names of what belongs to it: names in a cluster have 63, and that of the run up
+/// to 50 of them.
+const LONGEST: usize = 4;
+
+/// Returns the servers of a job: for the cluster, and for the manager. None for servers that run already.
+pub(super) fn of(
+    job: &Job,
+    run: &str,
+    node_selector: &[(String, String)],
+) -> Result<(Servers, Vec<Server>), Failure> {
+    let Subject::Lab { targets, .. } = &job.subject else {
+        return Ok((Servers::default(), Vec::new()));
+    };
+    let observer_key = random_key()?;
+    let (mut all, mut running) = (Vec::new(), Vec::new());
+    for (number, contender) in (1..).zip(distinct(job)) {
+        let target = &targets[contender.index];
+        check(target)?;
+        let pods = pods(job, &contender, target, format!("{run}-{}-{number}", slug(&target.name)));
+        running.push(server(&contender, target, &pods, &observer_key));
+        all.push(pods);
+    }
+    let node_selector = node_selector.iter().cloned().collect();
+    Ok((Servers { all, observer_key, node_selector }, running))
+}
+
+/// Returns the contenders that differ in more than their users, with names that say in what.
+fn distinct(job: &Job) -> Vec<Contender> {
+    let of = |value: fn(&Contender) -> Option<u32>| {
+        let mut all: Vec<u32> = Vec::new();
+        for number in job.contenders.iter().filter_map(value) {
+            if !all.contains(&number) {
+                all.push(number);
+            }
+        }
+        all
+    };
+    let numbers = Numbers {
+        server_workers: of(|contender| Some(contender.server_workers)),
+        replicas: of(|contender| contender.replicas),
+        users: vec![1],
+    };
+    product(&job.subject.names(false), &numbers)
+}
+
+fn check(target: &TargetSpec) -> Result<(), Failure> {
+    let refused = |what: &str, help: &str| {
+        let message = format!("k8s: target \"{}\" {what}", target.name);
+        Err(Failure::message(Exit::Usage, "not_for_cluster", message, help))
+    };
+    if target.entry.image.is_none() {
+        return refused(
+            "has no image, which the nodes of a cluster could pull",
+            "add `image` to its table in loadgen.toml, with a registry that the nodes reach",
+        );
+    }
+    if let Some(backend) = target.backends().first() {
+        return refused(
+            &format!("asks for the URL of {backend}, but loadgen runs no backends in a cluster"),
+            &format!(
+                "write the URL of a {backend} that the cluster runs, instead of {{{backend}}}"
+            ),
+        );
+    }
+    Ok(())
+}
+
+fn pods(job: &Job, contender: &Contender, target: &TargetSpec, name: String) -> ServerPods {
+    let entry = &target.entry;
+    let limits = job.runtime.target_limits(contender.limits, entry.limits());
+    let cpus = limits.cpus.map(|cpus: Cpus| ("cpu".to_owned(), f64::from(cpus).to_string()));
+    let memory =
+        limits.memory.map(|memory: Memory| ("memory".to_owned(), memory.bytes().to_string()));
+    // No pool of connections: loadgen runs no backends in a cluster.
+    let (words, variables) = target.clone().running_in(FOLDER).filled(
+        "0.0.0.0",
+        entry.port,
+        contender.server_workers,
+        1,
+    );
+    let replicas = contender.replicas.or(entry.replicas).unwrap_or(1);
+    ServerPods {
+        name,
+        image: entry.image.clone().unwrap_or_default(),
+        words,
+        variables,
+        port: entry.port,
+        user: entry.user,
+        replicas,
+        limits: cpus.into_iter().chain(memory).collect(),
+        ready: match &entry.ready {
+            Check::Path(path) => Ready::Path(path.clone()),
+            Check::Grpc => Ready::Grpc,
+            Check::Listens => Ready::Listens,
+        },
+        start_limit: start_limit(target, replicas),
+        has_folder: target.needs_folder(),
+    }
+}
+
+fn server(contender: &Contender, target: &TargetSpec, pods: &ServerPods, key: &str) -> Server {
+    let entry = &target.entry;
+    let quantity = |name: &str| pods.limits.get(name);
+    Server {
+        name: contender.name.clone(),
+        url: pods.url(),
+        deployed: Some(Deployed {
+            observers: Observers {
+                address: pods.observers(),
+                key: key.to_owned(),
+                replicas: pods.replicas,
+            },
+            image: pods.image.clone(),
+            server: ServerRecord {
+                framework: entry.framework.clone(),
+                server: entry.server.clone(),
+                language: entry.language.clone(),
+                workers: contender.server_workers,
+                replicas: Some(pods.replicas),
+                packages: BTreeMap::new(),
+                differs: entry.differs.clone(),
+                git: None,
+            },
+            limits: LimitsRecord {
+                cpus: quantity("cpu").and_then(|cpus| cpus.parse().ok()),
+                memory_bytes: quantity("memory").and_then(|bytes| bytes.parse().ok()),
+            },
+        }),
+    }
+}
+
+/// Returns the beginning of a target's name as names in a cluster are written.
+fn slug(name: &str) -> String {
+    let small = name.to_ascii_lowercase();
+    let letters = small.chars().filter(char::is_ascii_alphanumeric);
+    letters.take(LONGEST).collect()
+}
+
+fn random_key() -> Result<String, Failure> {
+    let mut bytes = [0; KEY_LENGTH];
+    SysRng
+        .try_fill_bytes(&mut bytes)
+        .map_err(|error| super::failed("make a key", &error.to_string()))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,276 @@
+//! Servers under test as a cluster runs them: a Deployment of N pods behind a Service, as users have it.
+//!
+//! Beside each server runs loadgen itself, which tells the manager what the server uses: their pod shares its process
+//! namespace. All servers are up for the whole run, and are loaded in turn.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::pod_template::{NOBODY, apart_from, literal, no_mesh, restricted};
+use super::{Manifests, RUN, Toleration, base64};
+
+/// Port at which loadgen answers beside a server.
+pub const OBSERVER_PORT: u16 = 7_448;
+
+/// Name of a server's container.
+pub(in crate::kubernetes) const SERVER: &str = "server";
+
+/// Label of all that belongs to the servers of a run.
+pub(in crate::kubernetes) const SERVER_OF: &str = "loadgen/server-of";
+
+/// Label that names a server.
+const NAME: &str = "loadgen/server";
+
+/// Label of a Job that has servers.
+pub(in crate::kubernetes) const SERVERS: &str = "loadgen/servers";
+
+/// Key of the observer's key in a server's Secret. No variable can have this name.
+const KEY: &str = "loadgen.observer-key";
+
+/// Empty folder of a server, which `{folder}` stands for.
+pub const FOLDER: &str = "/loadgen-folder";
+
+/// Check that a server must pass before it is ready. There is none later, which would be a load of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ready {
+    /// `GET` of this path is answered with a 2xx or 3xx status.
+    Path(String),
+    /// The health service of gRPC reports that it serves.
+    Grpc,
+    /// It accepts connections.
+    Listens,
+}
+
+/// A server under test.
+#[derive(Debug, Clone)]
+pub struct ServerPods {
+    /// Name of its Deployment, its Service and its Secret.
+    pub name: String,
+    /// Container image.
+    pub image: String,
+    /// Words after the program of the image; empty for the image's own.
+    pub words: Vec<String>,
+    /// Variables of its environment, which may be secret.
+    pub variables: BTreeMap<String, String>,
+    /// Port on which it listens.
+    pub port: u16,
+    /// User as whom it runs; `None` for that of the image.
+    pub user: Option<u32>,
+    /// Number of pods.
+    pub replicas: u32,
+    /// CPU and memory that no pod exceeds.
+    pub limits: BTreeMap<String, String>,
+    /// Check that it must pass before it is ready.
+    pub ready: Ready,
+    /// Time in which it must become ready.
+    pub start_limit: Duration,
+    /// Whether it needs an empty folder.
+    pub has_folder: bool,
+}
+
+/// What all servers of a run have in common.
+#[derive(Debug, Clone, Default)]
+pub struct Servers {
+    /// The servers.
+    pub all: Vec<ServerPods>,
+    /// Key without which nobody is told what they use.
+    pub observer_key: String,
+    /// Labels of the nodes on which they may run.
+    pub node_selector: BTreeMap<String, String>,
+}
+
+impl ServerPods {
+    /// Returns the URL of the server in its namespace.
+    pub fn url(&self) -> String {
+        format!("http://{}:{}", self.name, self.port)
+    }
+
+    /// Returns where its pods are observed.
+    pub fn observers(&self) -> String {
+        format!("{}:{OBSERVER_PORT}", self.observers_name())
+    }
+
+    fn observers_name(&self) -> String {
+        format!("{}-pods", self.name)
+    }
+}
+
+impl Manifests {
+    /// Returns what the servers of the run need.
+    pub fn servers(&self) -> Vec<Value> {
+        let of = |server| {
+            let all = [self.secret_of(server), self.service_of(server), self.observers_of(server)];
+            all.into_iter().chain([self.deployment_of(server)])
+        };
+        self.servers.all.iter().flat_map(of).collect()
+    }
+
+    fn metadata_of(&self, server: &ServerPods, name: &str) -> Value {
+        let mut metadata = self.metadata();
+        metadata["name"] = json!(name);
+        metadata["labels"][SERVER_OF] = json!(self.id);
+        metadata["labels"][NAME] = json!(server.name);
+        metadata
+    }
+
+    /// Labels of a server's pods. They lack that of the run's own pods, to which the manager's Service leads.
+    fn pod_labels(&self, server: &ServerPods) -> Value {
+        json!({
+            "app.kubernetes.io/name": "loadgen-target",
+            "app.kubernetes.io/instance": self.pods.name,
+            SERVER_OF: self.id,
+            NAME: server.name,
+        })
+    }
+
+    fn secret_of(&self, server: &ServerPods) -> Value {
+        let variables = server.variables.iter().map(|(name, value)| (name.as_str(), value));
+        let all = variables.chain([(KEY, &self.servers.observer_key)]);
+        let data: BTreeMap<&str, String> =
+            all.map(|(name, value)| (name, base64(value.as_bytes()))).collect();
+        json!({
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": self.metadata_of(server, &server.name),
+            "type": "Opaque",
+            "immutable": true,
+            "data": data,
+        })
+    }
+
+    /// The Service through which the load comes: its address is one, and each connection goes to one of the pods.
+    fn service_of(&self, server: &ServerPods) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": self.metadata_of(server, &server.name),
+            "spec": {
+                "selector": {SERVER_OF: self.id, NAME: server.name},
+                "ports": [{"name": "load", "port": server.port}],
+            },
+        })
+    }
+
+    /// The Service whose name has the addresses of all pods that are ready.
+    fn observers_of(&self, server: &ServerPods) -> Value {
+        json!({
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": self.metadata_of(server, &server.observers_name()),
+            "spec": {
+                "clusterIP": "None",
+                "selector": {SERVER_OF: self.id, NAME: server.name},
+                "ports": [{"name": "observer", "port": OBSERVER_PORT}],
+            },
+        })
+    }
+
+    fn deployment_of(&self, server: &ServerPods) -> Value {
+        let mut spec = json!({
+            "automountServiceAccountToken": false,
+            "enableServiceLinks": false,
+            // Beside the server, loadgen sees its processes.
+            "shareProcessNamespace": true,
+            "terminationGracePeriodSeconds": 10,
+            "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
+            "affinity": apart_from(RUN, &self.id),
+            "containers": [self.server_container(server), self.observer(server)],
+        });
+        if server.has_folder {
+            spec["volumes"] = json!([{"name": "folder", "emptyDir": {}}]);
+        }
+        if !self.pods.pull_secrets.is_empty() {
+            let names = self.pods.pull_secrets.iter().map(|name| json!({"name": name}));
+            spec["imagePullSecrets"] = names.collect();
+        }
+        if !self.servers.node_selector.is_empty() {
+            spec["nodeSelector"] = json!(self.servers.node_selector);
+        }
+        if !self.pods.tolerations.is_empty() {
+            spec["tolerations"] = self.pods.tolerations.iter().map(Toleration::manifest).collect();
+        }
+        json!({
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": self.metadata_of(server, &server.name),
+            "spec": {
+                "replicas": server.replicas,
+                "revisionHistoryLimit": 0,
+                "strategy": {"type": "Recreate"},
+                "selector": {"matchLabels": {SERVER_OF: self.id, NAME: server.name}},
+                "template": {
+                    "metadata": {"labels": self.pod_labels(server), "annotations": no_mesh()},
+                    "spec": spec,
+                },
+            },
+        })
+    }
+
+    fn server_container(&self, server: &ServerPods) -> Value {
+        let variables = server.variables.keys().map(|name| of_secret(name, &server.name, name));
+        let check = match &server.ready {
+            Ready::Path(path) => json!({"httpGet": {"path": path, "port": server.port}}),
+            Ready::Grpc => json!({"grpc": {"port": server.port}}),
+            Ready::Listens => json!({"tcpSocket": {"port": server.port}}),
+        };
+        let mut container = json!({
+            "name": SERVER,
+            "image": server.image,
+            "env": variables.collect::<Vec<_>>(),
+            "ports": [{"containerPort": server.port}],
+            "resources": {"limits": server.limits},
+            "securityContext": {"allowPrivilegeEscalation": false},
+            "startupProbe": check,
+            "terminationMessagePolicy": "FallbackToLogsOnError",
+        });
+        container["startupProbe"]["periodSeconds"] = json!(1);
+        container["startupProbe"]["failureThreshold"] = json!(server.start_limit.as_secs().max(1));
+        if !server.words.is_empty() {
+            container["args"] = server.words.iter().map(|word| json!(literal(word))).collect();
+        }
+        if let Some(user) = server.user {
+            container["securityContext"] = json!({
+                "allowPrivilegeEscalation": false, "runAsNonRoot": true, "runAsUser": user,
+                "capabilities": {"drop": ["ALL"]},
+            });
+        }
+        if server.has_folder {
+            container["volumeMounts"] = json!([{"name": "folder", "mountPath": FOLDER}]);
+        }
+        if let Some(policy) = &self.pods.pull_policy {
+            container["imagePullPolicy"] = json!(policy);
+        }
+        container
+    }
+
+    /// loadgen beside a server.
+    fn observer(&self, server: &ServerPods) -> Value {
+        let of_pod = |field: &str| json!({"fieldRef": {"fieldPath": field}});
+        let mut container = json!({
+            "name": "observer",
+            "image": self.pods.image,
+            "command": ["loadgen"],
+            "args": ["observe", format!("--port={OBSERVER_PORT}")],
+            "env": [
+                {"name": "LOADGEN_POD", "valueFrom": of_pod("metadata.name")},
+                {"name": "LOADGEN_NODE", "valueFrom": of_pod("spec.nodeName")},
+                of_secret("LOADGEN_OBSERVER_KEY", &server.name, KEY),
+            ],
+            // It reads a few files once a second.
+            "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
+            "securityContext": restricted(),
+        });
+        container["securityContext"]["runAsNonRoot"] = json!(true);
+        container["securityContext"]["runAsUser"] = json!(NOBODY);
+        if let Some(policy) = &self.pods.pull_policy {
+            container["imagePullPolicy"] = json!(policy);
+        }
+        container
+    }
+}
+
+fn of_secret(variable: &str, secret: &str, key: &str) -> Value {
+    json!({"name": variable, "valueFrom": {"secretKeyRef": {"name": secret, "key": key}}})
+}

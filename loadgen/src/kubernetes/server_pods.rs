@@ -1,0 +1,161 @@
+//! What a cluster says of the pods of servers under test.
+
+use serde_json::Value;
+
+use super::manifests::SERVER;
+use super::pods::{is_hopeless, place, quoted, reason, status_of, trouble};
+
+/// Restarts after which a server that does not become ready has no hope. The first one may have waited for something.
+const RESTARTS: u64 = 2;
+
+/// Servers under test.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct ServersNow {
+    /// Number of pods that are ready.
+    pub ready: usize,
+    /// Number of pods that all servers should have.
+    pub of: usize,
+    /// Why the first one that is not ready is not, with its place, if the cluster says so.
+    pub why: Option<String>,
+    /// Whether waiting does not help.
+    pub is_hopeless: bool,
+    /// What happened to pods while they were in use, each with its place.
+    pub troubles: Vec<(String, String)>,
+}
+
+impl ServersNow {
+    /// Reads a list of Deployments and pods.
+    pub fn of(list: &Value) -> Self {
+        let mut all = Self::default();
+        for item in list["items"].as_array().into_iter().flatten() {
+            match item["kind"].as_str() {
+                Some("Deployment") => all.add_deployment(item),
+                Some("Pod") => all.add_pod(item),
+                _ => {}
+            }
+        }
+        all
+    }
+
+    /// Returns whether all pods are ready.
+    pub fn are_ready(&self) -> bool {
+        self.ready >= self.of
+    }
+
+    fn add_deployment(&mut self, deployment: &Value) {
+        let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
+        self.of += usize::try_from(replicas).unwrap_or(usize::MAX);
+        let conditions = deployment["status"]["conditions"].as_array();
+        let failure = conditions.into_iter().flatten().find(|condition| {
+            condition["type"] == "ReplicaFailure" && condition["status"] == "True"
+        });
+        if let Some(why) = failure.and_then(reason) {
+            let name = deployment["metadata"]["name"].as_str().unwrap_or_default();
+            self.why.get_or_insert(format!("{name}: {why}"));
+        }
+    }
+
+    fn add_pod(&mut self, pod: &Value) {
+        let Some(name) = pod["metadata"]["name"].as_str() else { return };
+        let place = place(name, pod["spec"]["nodeName"].as_str());
+        let conditions = pod["status"]["conditions"].as_array();
+        let is_ready = conditions
+            .into_iter()
+            .flatten()
+            .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
+        self.ready += usize::from(is_ready);
+        let status = status_of(pod, SERVER);
+        let state = &status["state"];
+        let restarts = status["restartCount"].as_u64().unwrap_or_default();
+        let last = &status["lastState"]["terminated"];
+        let how = || {
+            let code = last["exitCode"].as_i64().map(|code| format!("exit code {code}"));
+            let reason = last["reason"].as_str().filter(|reason| *reason != "Error");
+            let said = last["message"].as_str().and_then(|said| said.trim().lines().next_back());
+            let all: Vec<String> = code
+                .into_iter()
+                .chain(reason.map(str::to_owned))
+                .chain(said.map(str::to_owned))
+                .collect();
+            quoted(&all.join(": "))
+        };
+        let trouble = match restarts {
+            0 => trouble(pod, state),
+            1 => Some(format!("its server was restarted: {}", how())),
+            n => Some(format!("its server was restarted {n} times: {}", how())),
+        };
+        if let Some(trouble) = trouble {
+            if !is_ready {
+                self.why.get_or_insert(format!("{place}: {trouble}"));
+                let waiting = state["waiting"]["reason"].as_str().unwrap_or_default();
+                self.is_hopeless |=
+                    is_hopeless(state) || (restarts >= RESTARTS && waiting == "CrashLoopBackOff");
+            }
+            self.troubles.push((place, trouble));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn pod(name: &str, ready: &str, status: &Value) -> Value {
+        let mut pod = json!({
+            "kind": "Pod",
+            "metadata": {"name": name},
+            "spec": {"nodeName": "node-a"},
+            "status": {
+                "conditions": [{"type": "Ready", "status": ready}],
+                "containerStatuses": [{"name": "observer", "state": {"running": {}}}],
+            },
+        });
+        pod["status"]["containerStatuses"].as_array_mut().unwrap().push(status.clone());
+        pod
+    }
+
+    fn deployment(replicas: u32) -> Value {
+        json!({"kind": "Deployment", "metadata": {"name": "lg-shop-1"}, "spec": {"replicas": replicas}})
+    }
+
+    #[test]
+    fn pods_that_are_ready_have_no_trouble() {
+        let up = json!({"name": "server", "restartCount": 0, "state": {"running": {}}});
+        let all = json!({"items": [deployment(2), pod("a", "True", &up), pod("b", "False", &up)]});
+        let now = ServersNow::of(&all);
+        assert_eq!(now, ServersNow { ready: 1, of: 2, ..ServersNow::default() });
+        assert!(!now.are_ready());
+    }
+
+    #[test]
+    fn a_server_that_crashes_again_and_again_has_no_hope_and_says_why() {
+        let crash = |restarts: u32| {
+            json!({
+                "name": "server", "restartCount": restarts,
+                "state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}},
+                "lastState": {"terminated": {"exitCode": 3, "reason": "Error", "message": "a\nno database\n"}},
+            })
+        };
+        let of = |restarts| {
+            ServersNow::of(&json!({"items": [deployment(1), pod("a", "False", &crash(restarts))]}))
+        };
+        assert!(!of(1).is_hopeless);
+        let now = of(2);
+        let why = "a on node-a: its server was restarted 2 times: exit code 3: no database";
+        assert_eq!((now.why.as_deref(), now.is_hopeless), (Some(why), true));
+    }
+
+    #[test]
+    fn pods_that_may_not_be_created_are_told_by_their_deployment() {
+        let mut refused = deployment(1);
+        refused["status"]["conditions"] = json!([{
+            "type": "ReplicaFailure", "status": "True", "reason": "FailedCreate",
+            "message": "pods \"x\" is forbidden: violates PodSecurity",
+        }]);
+        let now = ServersNow::of(&json!({"items": [refused]}));
+        let why = "lg-shop-1: FailedCreate: pods \"x\" is forbidden: violates PodSecurity";
+        assert_eq!((now.ready, now.of, now.why.as_deref()), (0, 1, Some(why)));
+    }
+}

@@ -1,0 +1,185 @@
+//! Answers questions about the server beside which this process runs.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::net::{Ipv4Addr, Ipv6Addr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use sha2::{Digest, Sha256};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::timeout;
+
+use super::message::{About, Answer, Pod, Question};
+use crate::lab::resources::{Surroundings, UsageTeller, Watched, Window, memory_now};
+
+/// Most connections at the same time: a manager has one, and asks for the memory beside it.
+const CONNECTIONS: usize = 16;
+
+/// Longest question, in bytes.
+const LONGEST: u64 = 1 << 10;
+
+/// Time for a question to arrive.
+const ASK_LIMIT: Duration = Duration::from_secs(10);
+
+/// Name of the server among what is watched.
+const SERVER: &str = "target";
+
+/// Answers questions that come with this key, at this port of all addresses, until the process ends. `name` and `node` are
+/// those of the pod.
+///
+/// # Errors
+/// If this process cannot listen there.
+pub async fn serve(port: u16, key: &str, name: &str, node: &str) -> io::Result<()> {
+    let listener = match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
+        Ok(listener) => listener,
+        // A machine may have no IPv6.
+        Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?,
+    };
+    let this = Arc::new(Beside {
+        key: Sha256::digest(key),
+        name: name.to_owned(),
+        node: node.to_owned(),
+        connections: Arc::new(Semaphore::new(CONNECTIONS)),
+    });
+    loop {
+        // A connection that broke before it was accepted is none.
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let Ok(permit) = Arc::clone(&this.connections).try_acquire_owned() else { continue };
+        let this = Arc::clone(&this);
+        tokio::spawn(async move {
+            // A connection that breaks needs no answer.
+            let _ = this.answer(stream).await;
+            drop(permit);
+        });
+    }
+}
+
+struct Beside {
+    /// Digest of the key: comparing digests takes a time that says nothing of the key.
+    key: sha2::digest::Output<Sha256>,
+    name: String,
+    node: String,
+    connections: Arc<Semaphore>,
+}
+
+impl Beside {
+    async fn answer(&self, stream: TcpStream) -> io::Result<()> {
+        stream.set_nodelay(true)?;
+        let (from, mut to) = stream.into_split();
+        let mut from = BufReader::new(from);
+        let Ok(question) = self.question(&mut from).await? else {
+            let why = "the key is not that of this run".to_owned();
+            return send(&mut to, &Answer::Refused(why)).await;
+        };
+        match question {
+            About::Pod => {
+                let memory = memory_now(vec![Watched::beside(SERVER)]);
+                let pod = Pod {
+                    name: self.name.clone(),
+                    node: self.node.clone(),
+                    node_cpus: cpus_of_node(),
+                    memory_bytes: memory.get(SERVER).copied().unwrap_or_default(),
+                };
+                match roots().is_empty() {
+                    false => send(&mut to, &Answer::Pod(pod)).await,
+                    true => send(&mut to, &Answer::Refused(no_server())).await,
+                }
+            }
+            About::Window => window(from, to).await,
+        }
+    }
+
+    /// Reads a question. The inner error is a wrong key.
+    async fn question(&self, from: &mut BufReader<OwnedReadHalf>) -> io::Result<Result<About, ()>> {
+        let mut line = String::new();
+        timeout(ASK_LIMIT, from.take(LONGEST).read_line(&mut line)).await??;
+        let question: Question = serde_json::from_str(&line)?;
+        Ok(if Sha256::digest(&question.key) == self.key { Ok(question.about) } else { Err(()) })
+    }
+}
+
+/// Waits for the word to begin, and observes the server until the other side ends the window.
+async fn window(mut from: BufReader<OwnedReadHalf>, mut to: OwnedWriteHalf) -> io::Result<()> {
+    from.read_u8().await?;
+    let before = roots();
+    if before.is_empty() {
+        return send(&mut to, &Answer::Refused(no_server())).await;
+    }
+    let (tell, mut told) = mpsc::unbounded_channel();
+    let tell: UsageTeller = Arc::new(move |present| {
+        // Nobody listens any more when the connection has broken.
+        let _ = tell.send(present.get(SERVER).copied());
+    });
+    let watched = vec![Watched::beside(SERVER)];
+    let opened = Window::telling(watched, Some(tell), Surroundings::default());
+    let window = match opened {
+        Ok(window) => window,
+        Err(error) => return send(&mut to, &Answer::Refused(error.to_string())).await,
+    };
+    send(&mut to, &Answer::Began).await?;
+    let mut ended = Vec::new();
+    let end = from.read_to_end(&mut ended);
+    tokio::pin!(end);
+    loop {
+        tokio::select! {
+            biased;
+            ended = &mut end => {
+                ended?;
+                break;
+            }
+            Some(now) = told.recv() => if let Some(now) = now {
+                let (cpu_percent, memory_bytes) = (now.cpu_percent, now.memory_bytes);
+                send(&mut to, &Answer::Now { cpu_percent, memory_bytes }).await?;
+            }
+        }
+    }
+    let mut observed = tokio::task::spawn_blocking(|| window.close()).await?;
+    let record = Box::new(observed.services.remove(SERVER).unwrap_or_default());
+    let busy = observed.machine.busy_percent.values();
+    let node_busy_percent = busy.clone().sum::<f64>() / (busy.len() as f64).max(1.0);
+    let has_ended = before.is_disjoint(&roots());
+    send(&mut to, &Answer::Used { record, node_busy_percent, has_ended }).await
+}
+
+async fn send(to: &mut OwnedWriteHalf, answer: &Answer) -> io::Result<()> {
+    let mut line = serde_json::to_vec(answer)?;
+    line.push(b'\n');
+    to.write_all(&line).await
+}
+
+fn no_server() -> String {
+    "its pod has no process of the server: does the cluster share the pod's process namespace?"
+        .to_owned()
+}
+
+/// Returns the first processes of the other containers of the pod: the processes that no process of the pod has started.
+/// Each by its ID and its start, because the system reuses IDs.
+fn roots() -> BTreeSet<(u32, String)> {
+    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    let own = std::process::id();
+    // The first process holds the namespace.
+    let others = pids.filter(|pid| *pid != 1 && *pid != own);
+    let root = |pid: u32| {
+        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // proc_pid_stat(5): the name, in parentheses, may contain any character.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+        let (state, parent, start) = (*fields.first()?, *fields.get(1)?, *fields.get(19)?);
+        (parent == "0" && state != "Z").then(|| (pid, start.to_owned()))
+    };
+    others.filter_map(root).collect()
+}
+
+/// Returns the number of the machine's CPUs, as its kernel counts them: not those that a limit leaves.
+fn cpus_of_node() -> u32 {
+    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let is_cpu = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
+    u32::try_from(stat.lines().filter(is_cpu).count()).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,151 @@
+//! Servers that the cluster runs for a run.
+
+use std::process::Child;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::program::Finished;
+use crate::support::{Run, kubectl, left, until};
+
+/// Targets of the image that the cluster has, and one whose image it lacks.
+const TARGETS: &str = r#"
+[target.shop]
+image = "localhost/target:test"
+port = 8080
+user = 65534
+ready = "/healthz"
+command = ["--port={port}", "--slow-start=2"]
+env = { GREETING = "hello" }
+replicas = 2
+
+[target.slow]
+image = "localhost/target:test"
+port = 8080
+user = 65534
+ready = "/healthz"
+command = ["--port={port}"]
+cpus = 0.2
+start_timeout = "90s"
+
+[target.absent]
+image = "localhost/absent:test"
+user = 65534
+
+[target.root]
+image = "localhost/target:test"
+"#;
+
+/// Each request takes 2 ms of CPU time.
+const SCENARIO: &str = "[load]\nusers = 4\nduration = \"3s\"\n[[step]]\nget = \"/?busy_ms=2\"\n";
+
+async fn project(name: &'static str) -> Run {
+    let run = Run::new(name).await;
+    std::fs::write(run.project.path("loadgen.toml"), TARGETS).unwrap();
+    std::fs::write(run.project.path("busy.toml"), SCENARIO).unwrap();
+    run
+}
+
+fn begin(run: &Run, words: &[&str]) -> Child {
+    run.command("run", &[&["--scenario", "busy.toml"], words].concat()).spawn().unwrap()
+}
+
+/// Waits for the end of a run, and checks that nothing of it is left in the cluster.
+fn end(run: &Run, name: &str, child: Child) -> Finished {
+    let finished = run.end_of(child);
+    assert_eq!(left(name), Vec::<String>::new(), "{}", finished.stderr);
+    finished
+}
+
+fn f64_at(record: &Value, pointer: &str) -> f64 {
+    record.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn replicas_of_two_targets_are_loaded_in_turn_and_observed() {
+    let run = project("servers").await;
+    let words = ["--target", "shop,slow", "--rounds", "2", "--workers", "2", "--out", "result"];
+    let finished = end(&run, "servers", begin(&run, &words));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let record = run.record("result");
+    assert_eq!(record["environment"]["runtime"], "kubernetes");
+    assert_eq!(record["environment"]["images"]["shop"], "localhost/target:test");
+    assert_eq!(record["environment"]["limits"]["slow"]["cpus"], 0.2);
+    let targets = record["targets"].as_array().unwrap();
+    assert_eq!(targets.iter().map(|of| &of["name"]).collect::<Vec<_>>(), ["shop", "slow"]);
+    for (target, replicas) in targets.iter().zip([2, 1]) {
+        assert_eq!(target["server"]["replicas"], replicas);
+        let rounds = target["rounds"].as_array().unwrap();
+        assert_eq!(rounds.len(), 2);
+        for round in rounds {
+            assert_eq!(round["whole"], true);
+            // The server burns 2 ms for each request, and needs some more for all else.
+            let each = f64_at(round, "/resources/target/cpu_us_per_request");
+            assert!((1_900.0..30_000.0).contains(&each), "{each} µs for a request");
+            assert!(f64_at(round, "/resources/target/memory_mean_bytes") > 1e6);
+            assert!(f64_at(round, "/resources/target/memory_idle_bytes") > 1e6);
+            let processes = round["resources"]["target"]["processes_percent"].as_array().unwrap();
+            assert!(processes.len() >= replicas, "{processes:?}");
+            // No process of the generator is on this machine.
+            assert_eq!(round["resources"].as_object().unwrap().len(), 1);
+        }
+    }
+    assert_eq!(f64_at(&targets[1], "/rounds/0/target_pods/cpus"), 0.2);
+    assert_eq!(targets[1]["bottleneck"], "target", "it may use a fifth of a CPU");
+    // The order of the rounds is that of any run: the targets are compared in pairs.
+    assert!(record["comparison"]["pairs"].as_array().is_some_and(|pairs| !pairs.is_empty()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn numbers_of_replicas_are_contenders() {
+    let run = project("numbers").await;
+    let words =
+        ["--target", "slow", "--replicas", "1,2", "--cpus", "0.5", "-R", "1", "-o", "result"];
+    let finished = end(&run, "numbers", begin(&run, &words));
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let record = run.record("result");
+    let targets = record["targets"].as_array().unwrap();
+    let names: Vec<&Value> = targets.iter().map(|of| &of["name"]).collect();
+    assert_eq!(names, ["slow, 1 replica", "slow, 2 replicas"]);
+    let cpus = targets.iter().map(|target| f64_at(target, "/rounds/0/target_pods/cpus"));
+    assert_eq!(cpus.collect::<Vec<_>>(), [0.5, 1.0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pod_of_a_server_that_is_gone_ends_the_run_and_is_named() {
+    let run = project("gone").await;
+    let words = ["--target", "shop", "--duration", "20s", "--out", "result", "-R", "3"];
+    let child = begin(&run, &words);
+    let pods = || {
+        let selector = "--selector=app.kubernetes.io/name=loadgen-target";
+        let ready = "--output=jsonpath={range .items[?(@.status.containerStatuses[0].ready==true)]}{.metadata.name} {end}";
+        kubectl(&["get", "pods", selector, ready])
+    };
+    until("the servers are ready", || pods().split_whitespace().count() == 2);
+    // The manager looks at them, and then loads them.
+    std::thread::sleep(Duration::from_secs(8));
+    let pod = pods().split_whitespace().next().unwrap().to_owned();
+    kubectl(&["delete", "pod", &pod, "--grace-period=1", "--wait=false"]);
+    let finished = end(&run, "gone", child);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    assert!(
+        finished.stderr.contains(&format!("the pod {pod} on node-a was lost")),
+        "{}",
+        finished.stderr
+    );
+    let record = run.record("result");
+    let round = record["targets"][0]["rounds"].as_array().unwrap().last().unwrap();
+    assert_eq!(round["whole"], false);
+    assert!(round["target_ended"].as_str().is_some_and(|why| why.contains(&pod)), "{round}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn servers_that_the_cluster_does_not_start_are_named() {
+    let run = project("absent").await;
+    let finished = end(&run, "absent", begin(&run, &["--target", "absent"]));
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("ErrImageNeverPull"), "{}", finished.stderr);
+    let finished = end(&run, "absent", begin(&run, &["--target", "root", "--start-timeout", "5s"]));
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert!(finished.stderr.contains("violates PodSecurity"), "{}", finished.stderr);
+}
