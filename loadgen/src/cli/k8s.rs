@@ -104,7 +104,7 @@ pub struct K8sArgs {
     pub toleration: Vec<String>,
     /// Labels of the nodes on which the pods of --target may run. Those with the load keep away from them as far as there
     /// are nodes.
-    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair, requires = "target")]
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
     pub target_node_selector: Vec<(String, String)>,
     /// Options of `run`.
     #[command(flatten)]

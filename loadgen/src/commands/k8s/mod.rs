@@ -118,6 +118,16 @@ struct Planned {
 impl Planned {
     fn of(args: &K8sArgs) -> Result<Self, Failure> {
         if args.run.common.target.is_empty() {
+            if !args.target_node_selector.is_empty() {
+                let message = "--target-node-selector: the cluster runs no server for this run";
+                let help = "leave it out, or name a target that the cluster runs: --target NAME";
+                return Err(Failure::message(
+                    Exit::Usage,
+                    "unused_option",
+                    message.to_owned(),
+                    help,
+                ));
+            }
             hosts::refuse_own_servers(hosts::K8S, &args.run.common, &args.run.request)?;
         }
         let variables = telemetry(args.run.common.measuring.telemetry.otlp.as_deref())?;
