@@ -6,6 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
+use serde::{Deserialize, Serialize};
+
 use super::goose_round::Finished;
 use super::load_change::LoadChange;
 use loadgen_measure::{
@@ -13,7 +15,7 @@ use loadgen_measure::{
 };
 
 /// Results of a round.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// Everything that was measured, by all processes together.
     pub series: Series,
@@ -35,7 +37,7 @@ pub struct Results {
 }
 
 /// Results of one process.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct WorkerResults {
     /// Number of the worker, from 0.
     pub worker: u32,
@@ -60,7 +62,7 @@ pub struct WorkerResults {
 }
 
 /// A host on which a worker runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Name of the host.
     pub name: String,
@@ -69,7 +71,7 @@ pub struct Host {
 }
 
 /// A worker that was lost before the end.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LostWorker {
     /// Number of the worker.
     pub worker: u32,
@@ -85,7 +87,7 @@ pub struct LostWorker {
 
 /// Upper bound of the time between the earliest and the latest moment at which a worker of a round
 /// had to start. How much later a busy worker then started is part of the worker's strain.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StartSkew {
     /// Upper bound that assumes nothing about the network paths
     /// between the manager and its workers.

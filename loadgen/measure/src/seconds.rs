@@ -37,7 +37,7 @@ pub struct StepSeconds {
 }
 
 /// Results of one second: of all steps together, and of each step.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// Results of all steps together.
     pub all: SecondRecord,

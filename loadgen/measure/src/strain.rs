@@ -35,7 +35,7 @@ pub struct StrainSample {
 }
 
 /// Sum of strain samples, independent of the order of the samples.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Strain {
     /// CPU time that the worker's process could have used: elapsed time multiplied by the CPUs.
     available: Duration,

@@ -57,7 +57,7 @@ impl Snapshot {
 }
 
 /// Place of an interval in a round, in the order of time within a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) struct Place {
     pub phase: Phase,
     pub second: u32,
@@ -84,7 +84,7 @@ impl Interval {
 /// round, old seconds are closed. Of a closed second, only the computed record remains (a hundred
 /// bytes per step), and the histograms become part of the sum of the phase
 /// and the stage.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// Packed counts of each interval to which more counts may be added.
     open: BTreeMap<Place, Packed>,

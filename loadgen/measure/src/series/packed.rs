@@ -1,10 +1,15 @@
 //! Stores counts serialized, to save memory.
 
+use serde::{Deserialize, Serialize};
+
 use super::merge_steps;
 use crate::counts::Counts;
 
 /// Counts of an interval, by step, serialized to save memory. Equal counts have equal packed forms.
-#[derive(Debug, Clone, PartialEq)]
+///
+/// Serialized as the counts, so that bytes from a file are checked before [`Packed::unpack`] relies on them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(from = "Vec<Counts>", into = "Vec<Counts>")]
 pub(super) enum Packed {
     /// Counts in MessagePack. Histograms use HdrHistogram's V2 encoding, which skips runs of zero
     /// counts.
@@ -13,6 +18,18 @@ pub(super) enum Packed {
     /// the encoding only up to 2^63 - 1. No server answers that many requests, but a worker's
     /// snapshot may claim so.
     Steps(Vec<Counts>),
+}
+
+impl From<Vec<Counts>> for Packed {
+    fn from(steps: Vec<Counts>) -> Self {
+        Self::new(&steps)
+    }
+}
+
+impl From<Packed> for Vec<Counts> {
+    fn from(packed: Packed) -> Self {
+        packed.unpack()
+    }
 }
 
 impl Packed {

@@ -230,6 +230,14 @@ proptest! {
     }
 
     #[test]
+    fn a_series_survives_serialization(a in snapshot(), b in snapshot(), closed in 0u32..4) {
+        let mut series = merged([&a, &b]);
+        series.close(closed);
+        let bytes = rmp_serde::to_vec_named(&series).unwrap();
+        prop_assert_eq!(rmp_serde::from_slice::<Series>(&bytes).unwrap(), series);
+    }
+
+    #[test]
     fn a_snapshot_survives_serialization(a in snapshot()) {
         let bytes = rmp_serde::to_vec_named(&a).unwrap();
         prop_assert_eq!(rmp_serde::from_slice::<Snapshot>(&bytes).unwrap(), a);

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use super::network::{self, Links};
 use crate::engine::control_group::field;
 use crate::engine::cpu_ticks::Ticks;
@@ -24,7 +26,7 @@ pub struct Accounts {
 }
 
 /// Activity of the machine between two moments.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Machine {
     /// Share of time in which each CPU was busy, for any cause, in %. The key is the CPU's number.
     pub busy_percent: BTreeMap<usize, f64>,

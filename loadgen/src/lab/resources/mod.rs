@@ -13,6 +13,7 @@ use local_server::serving;
 pub use local_server::{LocalServer, local_server};
 use programs::Programs;
 use seen::Seen;
+use serde::{Deserialize, Serialize};
 use sysinfo::{Pid, ProcessRefreshKind, ProcessesToUpdate, System};
 
 use super::error::LabError;
@@ -24,7 +25,7 @@ use crate::measure::{PodsRecord, PresentUsage, ResourceRecord, Stacks};
 const SAMPLE_EVERY: Duration = Duration::from_secs(1);
 
 /// Resources that were used in a measurement window, such as a round.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Observed {
     /// Resource usage under the name of each [`Watched`] value. If a process ends within the
     /// window, its CPU time after the last sample, at most one second, counts only on Linux, and only if
