@@ -596,6 +596,18 @@ class ResourceSamples:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ResumedRecord:
+    """One resumption of a run, by another manager after the first one had ended."""
+
+    at: str
+    """Time of the resumption, when its workers were there."""
+    from_round: int
+    """Number of the first round that was measured after the resumption, from 1. Rounds with lower numbers are those from before it."""
+    gap_s: float
+    """Time from the end of the last round that was kept, or from the start of the run if none was, to the resumption. It includes the round that was cut off, and is measured again."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class RowsRecord:
     """Number of rows of one data file that a round used."""
 
@@ -1033,6 +1045,7 @@ VerdictKind: TypeAlias = Literal[
     "too_few_samples",
     "stopped_early",
     "telemetry_incomplete",
+    "resumed",
     "interrupted",
 ]
 """Kind of a verdict. The code of a kind, in documents and in reports, is the kind's name in snake case."""
@@ -2058,6 +2071,8 @@ class RunRecord:
     """Precision that was asked for, and what it cost; `null` without `--precision`, or in earlier versions."""
     profile_differences: list[ProfileDifference]
     """Functions by which each other target differs from the first one, for targets that are mostly the same program; empty without profiling rounds, and in documents of earlier versions."""
+    resumed: list[ResumedRecord]
+    """Resumptions of the run, in their order; empty unless `loadgen manager --resume` took it up, and in documents of earlier versions."""
     scaling: list[ScalingRecord]
     """Scaling of each target that was measured with at least three numbers of replicas or server workers; empty in documents of earlier versions."""
     scenario: str

@@ -23,7 +23,7 @@ use super::error::ClusterError;
 use super::hex::{hex, random_hex};
 
 /// Name of the file in the manager's folder that stores the certificate authority.
-const FILE: &str = "authority";
+pub(super) const FILE: &str = "authority";
 
 /// A certificate with its private key, and the certificate of the trusted authority; all in PEM.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use tokio::time::Instant;
 
 use super::address::{host, only_here};
-use super::authority::Authority;
+use super::authority::{self, Authority};
 use super::bus::{Event, Events, ManagerBus};
 use super::error::ClusterError;
 use super::hex::random_hex;
@@ -16,6 +16,7 @@ use super::join::Join;
 use super::manager::{Cluster, TICK};
 use super::messages::Hello;
 use super::round_state::OnLoss;
+use super::worker::END_LIMIT;
 use super::worker_process::Process;
 
 /// Time limit for workers on this machine to join.
@@ -94,6 +95,28 @@ pub enum Keys {
     Folder(PathBuf),
     /// A file with the authority, of whose workers each has its join document already. Nothing is written.
     File(PathBuf),
+}
+
+impl RemoteWorkers {
+    /// Returns the longest time after the end of a manager for which its workers may still hold load: until they miss
+    /// the manager, and until their round has ended.
+    #[must_use]
+    pub fn silent_within(&self) -> Duration {
+        self.lease + END_LIMIT
+    }
+}
+
+impl Keys {
+    /// Returns the name of the run that the authority certifies; `None` if there is no authority that can be read.
+    /// Creates none.
+    #[must_use]
+    pub fn run(&self) -> Option<String> {
+        let authority = match self {
+            Self::Folder(folder) => Authority::given(&folder.join(authority::FILE)),
+            Self::File(file) => Authority::given(file),
+        };
+        authority.ok().map(|authority| authority.run)
+    }
 }
 
 /// Progress while the manager waits for workers.
@@ -320,4 +343,20 @@ fn address_before(folder: &Path) -> Option<String> {
 fn seconds_now() -> u32 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| u32::try_from(since.as_secs()).unwrap_or(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_run_of_an_authority_is_read_and_none_is_created() {
+        let folder = tempfile::tempdir().unwrap();
+        let join = folder.path().join("join");
+        assert_eq!(Keys::Folder(join.clone()).run(), None);
+        assert!(!join.exists());
+        let run = Some(Authority::of(&join).unwrap().run);
+        assert_eq!(Keys::Folder(join.clone()).run(), run);
+        assert_eq!(Keys::File(join.join(authority::FILE)).run(), run);
+    }
 }

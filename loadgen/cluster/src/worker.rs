@@ -20,7 +20,7 @@ use loadgen_measure::Snapshot;
 /// Maximum time for which one call of [`join`] looks for a manager.
 const JOIN_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit for a round to end after a stop.
-const END_LIMIT: Duration = Duration::from_secs(4);
+pub(super) const END_LIMIT: Duration = Duration::from_secs(4);
 /// Maximum number of snapshots in the queue for sending. If the queue is full, the task that
 /// produces snapshots waits; simulated users never wait.
 const WAITING: usize = 64;

@@ -13,12 +13,12 @@ use crate::scenario::parse_duration;
 #[command(after_help = MANAGER_EXAMPLES)]
 pub struct ManagerArgs {
     /// Number of workers that the run waits for, from 1 to 1000.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
-    pub expect_workers: u32,
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000), required = true)]
+    pub expect_workers: Option<u32>,
     /// Name or address of this host to listen on, and a free port. The manager listens on all
     /// addresses of a name; 0.0.0.0 or `[::]` stands for all addresses of this host.
-    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port)]
-    pub listen: String,
+    #[arg(long, value_name = "HOST:PORT", value_parser = host_and_port, required = true)]
+    pub listen: Option<String>,
     /// Name or address at which workers find this host. The manager's certificate is for this name
     /// or address [default: the host and port of --listen; the name of this host for 0.0.0.0 and
     /// `[::]`].
@@ -40,6 +40,13 @@ pub struct ManagerArgs {
     /// [default: no limit].
     #[arg(long, value_name = "TIME", value_parser = parse_duration, allow_hyphen_values = true)]
     pub wait: Option<Duration>,
+    /// Folder of a run whose manager has ended before the run did. The rounds that it had finished are kept, and the
+    /// others are measured, with the command line of the run, which stands for all other options.
+    ///
+    /// The scenario, the machine, this program and the workers must be the same. Otherwise loadgen says what differs, and
+    /// leaves the folder as it is.
+    #[arg(long, value_name = "RUN", exclusive = true)]
+    pub resume: Option<PathBuf>,
     /// Fail if some workers are missing after --wait, set by the manifests of a cluster.
     #[arg(long, hide = true)]
     pub needs_all: bool,
@@ -73,6 +80,7 @@ Examples:
   loadgen manager --listen 0.0.0.0:7447 --advertise load-1 --expect-workers 3 \\
       --scenario direct --url http://app-host:8000
   loadgen worker --join join/0                    on the first of the three hosts
+  loadgen manager --resume runs/night             goes on with a run whose manager was killed
 
 Exit codes are those of `loadgen run`";
 

@@ -12,12 +12,13 @@ use crate::experiment::contender::Numbers;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Remote;
 use crate::experiment::run::precision::Precision;
-use crate::experiment::run::{Run, noise_floor};
+use crate::experiment::run::{Run, noise_floor, resume};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
 use crate::report::{self, hlog};
 use crate::scenario::{OverrideError, Overrides, Scenario};
+use crate::text::say;
 
 /// What is loaded: a scenario, and the servers that the command line names beside it.
 #[derive(Clone)]
@@ -83,7 +84,8 @@ pub(super) fn resolve(
     let (rounds_max, time_max) = (args.rounds_max, args.time_max);
     let precision = args.precision.map(|percent| Precision { percent, rounds_max, time_max });
     let (fail_fast, fail_on_regression) = (args.fail_fast, args.fail_on_regression);
-    Ok(Run { job, fail_fast, fail_on_regression, precision, profiling_rounds })
+    let resumable = None;
+    Ok(Run { job, fail_fast, fail_on_regression, precision, profiling_rounds, resumable })
 }
 
 /// Carries out a run, saves the record, and prints the record. `text` is what `--save` saves.
@@ -94,13 +96,23 @@ pub(super) fn measure(args: &RunArgs, run: &Run, text: Option<&str>) -> Result<E
     if let Some(path) = &args.junit {
         junit::prepare(path)?;
     }
+    let mut interrupted = None;
     let save_all = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
         save(record, folder)?;
         folder.save_latencies(&hlog(record))?;
+        match record.interrupted {
+            true => interrupted = Some(folder.path().to_owned()),
+            false => resume::remove(folder.path()),
+        }
         args.junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
     };
-    carry_out(run, &Output::from(&args.common.measuring), save_all)
+    let done = carry_out(run, &Output::from(&args.common.measuring), save_all);
+    // Without a whole round, nothing is kept.
+    if let Some(folder) = interrupted.filter(|folder| resume::exist(folder)) {
+        say(format!("go on with this run: loadgen manager --resume {}", folder.display()));
+    }
+    done
 }
 
 /// Returns the scenario, with its load overridden by the command line. `from_urls` has it if the

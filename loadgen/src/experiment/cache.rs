@@ -1,7 +1,8 @@
 //! Caches what runs find out about a machine for later runs, in files in the user's cache folder.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::time::UNIX_EPOCH;
+use std::{env, fs, io};
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -36,4 +37,12 @@ pub(super) fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
 pub(super) fn machine() -> String {
     let told = [System::host_name(), System::kernel_version()];
     told.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
+
+/// Identifies this build by version, size and modification time, because two builds can share a
+/// version. `None` if the binary's size or time cannot be read.
+pub(super) fn build() -> Option<String> {
+    let file = fs::metadata(env::current_exe().ok()?).ok()?;
+    let age = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis();
+    Some(format!("loadgen {} of {} bytes at {age}", env!("CARGO_PKG_VERSION"), file.len()))
 }

@@ -14,6 +14,9 @@ pub const RUNS: &str = "runs";
 /// File names of the records that are saved.
 pub const RECORDS: [&str; 3] = [RunRecord::FILE, CapacityRecord::FILE, ExperimentRecord::FILE];
 
+/// Folder, in that of a run, with what another manager needs to resume the run.
+pub const RESUME: &str = "resume";
+
 /// File name of the HTML report.
 const PAGE: &str = "report.html";
 
@@ -35,7 +38,12 @@ impl RunFolder {
         let failed = |e: io::Error| folder.failure("write to", &e);
         if RECORDS.iter().any(|name| folder.path.join(name).exists()) {
             let message = format!("{} already contains a run", folder.path.display());
-            let help = "choose another folder for --out";
+            let can_resume = folder.path.join(RESUME).is_dir();
+            let resume = format!(
+                "go on with it: loadgen manager --resume {}; or choose another folder for --out",
+                folder.path.display()
+            );
+            let help = if can_resume { &resume } else { "choose another folder for --out" };
             return Err(Failure::message(Exit::Usage, "folder_has_run", message, help));
         }
         fs::create_dir_all(&folder.path).map_err(failed)?;

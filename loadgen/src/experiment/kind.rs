@@ -1,5 +1,6 @@
 //! Defines what all kinds of experiment have in common.
 
+use std::path::Path;
 use std::time::Duration;
 
 use super::folder::RunFolder;
@@ -22,6 +23,11 @@ pub trait Experiment {
 
     /// Whether the experiment is measured in part if the lab cannot run all of it: see [`Experiment::without`].
     const IS_DIVISIBLE: bool = false;
+
+    /// Returns the folder of the experiment that this one resumes; `None` for a new one.
+    fn resumes(&self) -> Option<&Path> {
+        None
+    }
 
     /// Returns the name of the experiment: that of its scenario or of its file.
     fn name(&self) -> &str;

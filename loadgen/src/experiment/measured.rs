@@ -3,14 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::engine::Results;
 use crate::failure::Failure;
 use crate::lab::Observed;
 use crate::measure::{Counts, Phase, PostgresActivity, Series, Stacks};
-use crate::record::{BackendAloneRecord, Calibration, SliceRecord, StoppedEarly};
+use crate::record::{BackendAloneRecord, Calibration, ResumedRecord, SliceRecord, StoppedEarly};
 
 /// Results of one round over one contender.
-#[derive(Default)]
+///
+/// Serialized for a manager that resumes the run, which reads it with the same build.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredRound {
     /// Index of the measured contender in the job's list of contenders.
     pub contender: usize,
@@ -53,6 +57,8 @@ pub struct MeasuredRound {
     pub slice: Option<SliceRecord>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
+    /// Whether an interruption may have cut the round off.
+    pub cut: bool,
     /// Error of a target or a backend that ended by itself during the round, if any. No result measured
     /// with such a service can be trusted.
     pub ended: Option<String>,
@@ -79,7 +85,7 @@ impl MeasuredRound {
 }
 
 /// The other contender of a duet, as a round saw it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Partner {
     /// Index of the other contender in the job's list of contenders.
     pub contender: usize,
@@ -95,6 +101,17 @@ pub struct Profiled {
     pub contender: usize,
     /// Stacks of its threads, or why there are none.
     pub stacks: Result<Stacks, String>,
+}
+
+/// Start of a run that another manager began, and the resumptions since.
+#[derive(Debug, Clone)]
+pub struct Earlier {
+    /// Start of the run, as in its record.
+    pub started: String,
+    /// Command line of the run, as in its record.
+    pub command: Vec<String>,
+    /// Resumptions, in their order.
+    pub resumed: Vec<ResumedRecord>,
 }
 
 /// Results of a run.
@@ -119,6 +136,8 @@ pub struct Measured {
     pub calibration: Option<Calibration>,
     /// Measurement of a backend alone, before the rounds, if an experiment asks for it.
     pub backend_alone: Option<BackendAloneRecord>,
+    /// Start of the run under an earlier manager; `None` for a run of this process alone.
+    pub earlier: Option<Earlier>,
     /// Error that ended the run early, if any.
     pub failure: Option<Failure>,
     /// Threshold that ended the run early, if any.

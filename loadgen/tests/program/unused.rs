@@ -154,6 +154,8 @@ const MANAGER: &[(&str, &[&[&str]])] = &[
     ("advertise", NEVER),
     ("join-dir", &[&["--join-dir=a", "--authority=b", URL]]),
     ("authority", NEVER),
+    // Stands for all other options.
+    ("resume", &[&["--resume=run", URL]]),
     ("lease", NEVER),
     ("wait", NEVER),
     ("scenario", NEVER),
@@ -274,12 +276,13 @@ const OTHERS: &[Line] = &[
 ];
 
 /// What a manager has, but a run in a cluster has not, or not in all forms.
-const NOT_SHARED: [&str; 10] = [
+const NOT_SHARED: [&str; 11] = [
     "expect-workers",
     "listen",
     "advertise",
     "join-dir",
     "authority",
+    "resume",
     "lease",
     "wait",
     // `k8s render` has lines of its own.

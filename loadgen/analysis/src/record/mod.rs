@@ -26,6 +26,7 @@ mod precision;
 mod probe;
 mod profile;
 mod proof;
+mod resumed;
 mod round;
 mod run;
 mod runs;
@@ -71,6 +72,7 @@ pub use profile::{
     CostRecord, FunctionDifference, FunctionRecord, PackageRecord, ProfileDifference, ProfileRecord,
 };
 pub use proof::{ExpectedContentRecord, ProofRecord};
+pub use resumed::ResumedRecord;
 pub use round::{
     HeldUpRecord, ReceivedRecord, ReplicaRecord, RoundRecord, RowsRecord, WorkerRecord,
 };

@@ -14,6 +14,7 @@ use super::gate::GateRecord;
 use super::load::LoadRecord;
 use super::precision::PrecisionRecord;
 use super::profile::ProfileDifference;
+use super::resumed::ResumedRecord;
 use super::saved_as::SavedAs;
 use super::scaling::ScalingRecord;
 use super::sent::SentRecord;
@@ -98,6 +99,10 @@ pub struct RunRecord {
     pub degraded: Option<Degraded>,
     /// Threshold that ended the run; `None` unless `--fail-fast` ended the run.
     pub stopped_early: Option<StoppedEarly>,
+    /// Resumptions of the run, in their order; empty unless `loadgen manager --resume` took it up, and in documents of
+    /// earlier versions.
+    #[serde(default)]
+    pub resumed: Vec<ResumedRecord>,
     /// Whether the run was interrupted before its planned end. In a document that was saved while
     /// the run went on, `true`.
     pub interrupted: bool,

@@ -15,6 +15,7 @@ mod probe;
 mod queue;
 mod replicas;
 mod resent;
+mod resumed;
 mod schedule;
 mod server;
 mod silence;
@@ -40,6 +41,7 @@ use self::probe::probe_differs;
 use self::queue::users_queue;
 use self::replicas::replicas;
 use self::resent::resent;
+use self::resumed::resumed;
 use self::schedule::schedule_not_kept;
 use self::server::{open_files, unequal_workers};
 use self::silence::silence;
@@ -106,6 +108,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
     verdicts.extend(few_cores(record));
     verdicts.extend(telemetry(record));
     verdicts.extend(record.stopped_early.as_ref().map(stopped_early));
+    verdicts.extend(record.resumed.iter().map(resumed));
     if record.interrupted {
         verdicts.push(Verdict {
             kind: VerdictKind::Interrupted,

@@ -80,7 +80,10 @@ fn prepare(
     if jobs.iter().any(has_many) {
         use_huge_pages();
     }
-    let folder = RunFolder::create(output.folder.as_deref(), experiment.name())?;
+    let folder = match experiment.resumes() {
+        Some(folder) => RunFolder::of_saved(folder),
+        None => RunFolder::create(output.folder.as_deref(), experiment.name())?,
+    };
     let has_probe = jobs.iter().any(|job| job.probe.is_some());
     let in_lab = jobs.iter().filter(|job| matches!(job.subject, Subject::Lab { .. }));
     let layout = match in_lab.map(Job::most_server_workers).max() {

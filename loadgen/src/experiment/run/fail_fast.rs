@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use crate::analysis::steps::{Tally, no_counts};
 use crate::analysis::thresholds::{ThresholdResult, counts_of};
+use crate::experiment::measured::MeasuredRound;
 use crate::experiment::observe::{self, Begun, Event, Observe};
-use crate::measure::{Phase, Snapshot};
+use crate::measure::{Phase, Series, Snapshot};
 use crate::record::{FailedBy, StoppedEarly};
 use crate::scenario::{Metric, Scenario, Statistic, Threshold};
 
@@ -49,6 +50,18 @@ impl<'a> FailFast<'a> {
     /// Creates an observer that judges targets by the thresholds of this scenario.
     pub fn new(scenario: &'a Scenario) -> Self {
         Self { scenario, targets: BTreeMap::new(), round: Default::default(), failed: None }
+    }
+
+    /// Adds a round that an earlier manager measured, and that did not end the run.
+    #[must_use]
+    pub fn after(mut self, round: &MeasuredRound) -> Self {
+        let series = &round.results.series;
+        let so_far = self.so_far(round.contender);
+        for (phase, counts) in [(Phase::Hold, &mut so_far.counts), (Phase::Tail, &mut so_far.cut)] {
+            counts.merge(&series.phase(phase), &Series::flows_of([series], phase));
+        }
+        so_far.held += round.held;
+        self
     }
 
     /// Adds one process's results of a second to those of a target, and judges the thresholds.
@@ -268,5 +281,19 @@ mod tests {
         assert_eq!(watch.failed, None);
         watch.snapshot(0, &second(6, 0));
         assert_eq!(watch.failed.unwrap().to_string(), "counter.n < 10");
+    }
+
+    #[test]
+    fn rounds_of_an_earlier_manager_count() {
+        let scenario = scenario("\"counter.n\" = \"< 10\"");
+        let mut kept = MeasuredRound { held: Duration::from_secs(1), ..MeasuredRound::default() };
+        kept.results.series.add(second(6, 0));
+        let mut watch = FailFast::new(&scenario).after(&kept);
+        assert_eq!(watch.failed, None, "it did not end the run");
+        watch.snapshot(1, &second(6, 0));
+        assert_eq!(watch.failed, None, "of another target");
+        watch.snapshot(0, &second(6, 0));
+        assert_eq!(watch.failed.unwrap().to_string(), "counter.n < 10");
+        assert_eq!(watch.targets[&0].held, Duration::from_secs(1));
     }
 }

@@ -4,19 +4,22 @@ mod autosave;
 mod fail_fast;
 pub mod noise_floor;
 pub mod precision;
+pub mod resume;
 
+use std::path::Path;
 use std::time::Duration;
 
 use self::autosave::Autosave;
 use self::fail_fast::FailFast;
 use self::precision::Precision;
+use self::resume::{Checkpoint, Kept, Resumable};
 use super::folder::RunFolder;
 use super::job::Job;
 use super::kind::Experiment;
 use super::measured::Measured;
 use super::observe::{Event, Observe};
 use super::profiles::Profiles;
-use super::session::{OVERHEAD, SLICE_OVERHEAD, Session, ToProfile};
+use super::session::{OVERHEAD, SLICE_OVERHEAD, Session, Stopped, ToProfile};
 use super::site::Site;
 use super::subject::Subject;
 use super::to_record::{self, Context};
@@ -40,9 +43,52 @@ pub struct Run {
     pub precision: Option<Precision>,
     /// Number of profiling rounds over each contender, after the measured rounds; 0 for none.
     pub profiling_rounds: u32,
+    /// State by which another manager can resume the run, or by which this one resumes it; `None` if the run cannot be
+    /// resumed.
+    pub resumable: Option<Resumable>,
 }
 
 impl Run {
+    /// Measures all rounds that are not kept from an earlier manager.
+    async fn measure_rounds(&self, session: &mut Session<'_>, site: &Site<'_>) -> Measured {
+        let taken_up = match &self.resumable {
+            Some(resumable) => resumable.take_up(session, &self.job).await,
+            None => Ok(Measured::default()),
+        };
+        let mut measured = match taken_up {
+            Ok(measured) => measured,
+            Err(Stopped::Interrupted) => return Measured::default(),
+            Err(Stopped::Failed(failure)) => {
+                return Measured { failure: Some(failure), ..Measured::default() };
+            }
+        };
+        let before = measured.rounds.len();
+        match &self.precision {
+            Some(precision) => precision.measure(self, session, site, &mut measured).await,
+            None => {
+                let rounds = self.next_round()..=self.job.rounds;
+                session.measure_rounds(0..1, rounds, std::slice::from_mut(&mut measured)).await;
+            }
+        }
+        if measured.rounds.len() == before
+            && (measured.failure.is_some() || session.is_interrupted())
+        {
+            // The folder stays as it is, and the run can be resumed again.
+            measured.rounds.clear();
+        }
+        measured
+    }
+
+    /// Returns the number of the first round that is not kept from an earlier manager.
+    fn next_round(&self) -> u32 {
+        self.kept().map_or(1, |kept| kept.next)
+    }
+
+    /// Returns the run that this one resumes, if any.
+    fn kept(&self) -> Option<&Kept> {
+        self.resumable.as_ref().and_then(Resumable::kept)
+    }
+
     /// Loads each contender in profiling rounds, under the load of the measured ones.
     async fn profile(&self, session: &mut Session<'_>, measured: &mut Measured) {
         let of = ToProfile {
@@ -60,6 +106,10 @@ impl Experiment for Run {
     type Record = RunRecord;
 
     const CAN_CHANGE: bool = true;
+
+    fn resumes(&self) -> Option<&Path> {
+        self.kept().map(|kept| kept.folder.as_path())
+    }
 
     fn name(&self) -> &str {
         &self.job.scenario.name
@@ -79,7 +129,8 @@ impl Experiment for Run {
                 (OVERHEAD + first + later) / slicing.slices
             }),
         };
-        (self.job.rounds * self.job.passes(), each)
+        let rounds = (self.job.rounds + 1).saturating_sub(self.next_round());
+        (rounds * self.job.passes(), each)
     }
 
     fn announcement(&self) -> Option<String> {
@@ -108,8 +159,15 @@ impl Experiment for Run {
     ) -> Vec<Box<dyn Observe + 'a>> {
         let mut observers: Vec<Box<dyn Observe>> =
             vec![Box::new(Autosave::new(&self.job, site, folder))];
+        if let Some(resumable) = &self.resumable {
+            observers.push(Box::new(Checkpoint::new(resumable, &self.job, site, folder.path())));
+        }
         if self.fail_fast {
-            observers.push(Box::new(FailFast::new(&self.job.scenario)));
+            let watch = FailFast::new(&self.job.scenario);
+            let kept = self.kept().map(Kept::rounds);
+            observers.push(Box::new(
+                kept.iter().flat_map(|all| all.iter()).fold(watch, FailFast::after),
+            ));
         }
         if self.profiling_rounds > 0 {
             observers.push(Box::new(Profiles::new(folder)));
@@ -118,14 +176,7 @@ impl Experiment for Run {
     }
 
     async fn measure(&self, session: &mut Session<'_>, site: &Site<'_>) -> Measured {
-        let mut measured = match &self.precision {
-            Some(precision) => precision.measure(self, session, site).await,
-            None => {
-                let mut measured = Measured::default();
-                session.measure(0..1, std::slice::from_mut(&mut measured)).await;
-                measured
-            }
-        };
+        let mut measured = self.measure_rounds(session, site).await;
         let is_cut = measured.failure.is_some() || measured.stopped_early.is_some();
         if self.profiling_rounds > 0
             && !is_cut

@@ -26,31 +26,34 @@ pub struct Precision {
 
 impl Precision {
     /// Measures the rounds of `run` in stages, until the intervals are narrow enough, a limit is
-    /// reached, or the run ends early.
+    /// reached, or the run ends early. `measured` has the rounds of an earlier manager, if any.
     pub(super) async fn measure(
         &self,
         run: &Run,
         session: &mut Session<'_>,
         site: &Site<'_>,
-    ) -> Measured {
-        let (mut measured, began) = (Measured::default(), Instant::now());
-        let (mut from, mut to) = (1, run.job.rounds);
+        measured: &mut Measured,
+    ) {
+        let (before, began) = (measured.took, Instant::now());
+        // A resumed run goes on within its last stage.
+        let mut to = measured.stages.pop().unwrap_or(run.job.rounds);
+        let mut from = run.next_round();
         loop {
             measured.stages.push(to);
-            session.measure_rounds(0..1, from..=to, std::slice::from_mut(&mut measured)).await;
-            measured.took = began.elapsed();
+            session.measure_rounds(0..1, from..=to, std::slice::from_mut(measured)).await;
+            measured.took = before + began.elapsed();
             let ended = measured.failure.is_some() || measured.stopped_early.is_some();
             if ended || session.is_interrupted() || session.is_degraded() {
-                return measured;
+                return;
             }
-            let record = run.record(&measured, site, session.lab(), false);
-            let Some(needed) = Needed::of(&record, self.percent) else { return measured };
+            let record = run.record(measured, site, session.lab(), false);
+            let Some(needed) = Needed::of(&record, self.percent) else { return };
             let allowed = self.allowed(to, measured.took);
             // Some rounds may not count.
             let more = needed.rounds.saturating_sub(needed.measured);
             let next = self.next(to + more, run).min(allowed);
             if more == 0 || next <= to {
-                return measured;
+                return;
             }
             let each = measured.took / to;
             session.tell(Event::Note(&self.plan(&needed, to, next, each)));

@@ -1,7 +1,9 @@
 //! Generates the load of a round, in this process or in workers. Both give the same results.
 
+use std::collections::BTreeMap;
+
 use crate::cluster::{Cluster, ClusterError};
-use crate::engine::{Plan, Results, RoundControl, Seen, run_alone};
+use crate::engine::{Host, Plan, Results, RoundControl, Seen, run_alone};
 use crate::failure::{Exit, Failure};
 use crate::measure::GrowingSeries;
 
@@ -51,6 +53,13 @@ impl Generator {
             Self::Process => 0,
             Self::Workers(cluster) => cluster.workers(),
         }
+    }
+
+    /// Returns the host of each worker that is present and runs on another host, or may do so.
+    pub(super) fn hosts(&self) -> BTreeMap<u32, Host> {
+        let Self::Workers(cluster) = self else { return BTreeMap::new() };
+        let host = |(worker, _)| Some((worker, cluster.host(worker)?));
+        cluster.roster().into_iter().filter_map(host).collect()
     }
 
     /// Returns the process ids of the generator on this machine: of this process, and of its workers. Empty if workers

@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
@@ -34,8 +34,9 @@ use self::probe::Probe;
 pub use self::profiling::ToProfile;
 use self::standing::{ContenderIndex, Standing};
 pub use self::stopped::Stopped;
+use self::stopped::unless;
 use crate::analysis::statistics::order;
-use crate::engine::{Plan, Results, TrialAnswer};
+use crate::engine::{Host, Plan, Results, TrialAnswer};
 use crate::experiment::control::Control;
 use crate::experiment::job::{Job, Method};
 use crate::experiment::measured::{Measured, MeasuredRound};
@@ -175,6 +176,16 @@ impl<'a> Session<'a> {
     /// Returns whether too many workers are lost for another round, or the probe is.
     pub fn is_degraded(&self) -> bool {
         !self.generator.can_go_on() || self.probe.as_ref().is_some_and(|probe| !probe.can_go_on())
+    }
+
+    /// Returns the number of workers that share the load, and the host of each that has joined from elsewhere.
+    pub fn workers(&self) -> (u32, BTreeMap<u32, Host>) {
+        (self.generator.workers(), self.generator.hosts())
+    }
+
+    /// Waits until this moment, or until the experiment is interrupted.
+    pub async fn wait_until(&self, moment: Instant) -> Result<(), Stopped> {
+        unless(&self.interrupt, tokio::time::sleep_until(moment.into())).await
     }
 
     /// Returns the lab, which runs targets and backends; `None` for a server that runs already.
@@ -328,7 +339,8 @@ impl<'a> Session<'a> {
         // The target has ended, so that PostgreSQL has counted all that its connections did.
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
-        let mut round = MeasuredRound { postgres, whole, ..round };
+        let cut = self.interrupt.is_cancelled();
+        let mut round = MeasuredRound { postgres, whole, cut, ..round };
         let asked = match &self.lab {
             Some(lab) if round.whole => self.ask(lab, job).await,
             _ => Ok(Vec::new()),

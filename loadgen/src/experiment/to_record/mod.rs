@@ -24,7 +24,7 @@ pub use self::resources::others;
 pub use self::round::{Conditions, changed};
 use super::command_line::command_line;
 use super::job::{Job, Method};
-use super::measured::{Measured, MeasuredRound};
+use super::measured::{Earlier, Measured, MeasuredRound};
 use super::sent::sent;
 use super::site::Site;
 use crate::analysis::{compare_duets, curves_of_run, variation, verdicts};
@@ -120,8 +120,13 @@ pub fn build(
         verdicts: Vec::new(),
         degraded: degraded(job, measured),
         stopped_early: measured.stopped_early.clone(),
+        resumed: Vec::new(),
         interrupted: context.interrupted,
     };
+    if let Some(earlier) = &measured.earlier {
+        let Earlier { started, command, resumed } = earlier.clone();
+        record = RunRecord { started, command, resumed, ..record };
+    }
     record.scaling = curves_of_run(&record);
     record.verdicts = verdicts::judge(&record, &job.scenario);
     record

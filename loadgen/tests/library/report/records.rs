@@ -65,6 +65,7 @@ pub fn record(targets: Vec<TargetRecord>) -> RunRecord {
         verdicts: Vec::new(),
         degraded: None,
         stopped_early: None,
+        resumed: Vec::new(),
         interrupted: false,
     }
 }

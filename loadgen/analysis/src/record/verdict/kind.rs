@@ -644,6 +644,16 @@ pub enum VerdictKind {
     ///   stayed untraced.
     /// - **Remedy:** See the log of the collector, and [Show a run in Grafana](../how-to/show-in-grafana.md).
     TelemetryIncomplete,
+    /// Another manager took the run up again.
+    ///
+    /// The manager of the run ended before its planned end, and `loadgen manager --resume` measured the rest. The
+    /// rounds from before and after count as those of one run, and no round is from both. The message has the time, the
+    /// first round after it, and how long after the last round before it that was.
+    ///
+    /// - **Evidence:** `resumed` of the document has each resumption.
+    /// - **Remedy:** See whether the servers, the network or the hosts of workers changed in the meantime: loadgen sees
+    ///   only what it checks before it [resumes](../how-to/use-many-hosts.md#resume-a-run).
+    Resumed,
     /// The run was interrupted.
     ///
     /// The run was stopped before its planned end. The results are those from before the interruption.

@@ -4,8 +4,8 @@
 //! known to be limited by the generator.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, UNIX_EPOCH};
-use std::{env, fs, io};
+use std::io;
+use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
@@ -209,7 +209,7 @@ fn key(
     let what = format!("{:.16x}", Sha256::digest(serde_json::to_vec(&what).ok()?));
     let conditions =
         format!("{} users, {} workers, {layout:?}", users(scenario), workers.unwrap_or(0));
-    Some(format!("{}, {}, {conditions}, sent {what}", build()?, cache::machine()))
+    Some(format!("{}, {}, {conditions}, sent {what}", cache::build()?, cache::machine()))
 }
 
 /// Rounds a size in bytes down to two significant digits:
@@ -217,14 +217,6 @@ fn key(
 fn roughly(bytes: u64) -> u64 {
     let unit = 10_u64.pow(bytes.checked_ilog10().unwrap_or(0).saturating_sub(1));
     bytes / unit * unit
-}
-
-/// Identifies this build by version, size and modification time, because two builds can share a
-/// version. `None` if the binary's size or time cannot be read.
-fn build() -> Option<String> {
-    let file = fs::metadata(env::current_exe().ok()?).ok()?;
-    let age = file.modified().ok()?.duration_since(UNIX_EPOCH).ok()?.as_millis();
-    Some(format!("loadgen {} of {} bytes at {age}", env!("CARGO_PKG_VERSION"), file.len()))
 }
 
 /// Returns the maximum rate that an earlier run saved in the cache under `key`, if any.
@@ -236,7 +228,7 @@ fn known(key: Option<&str>) -> Option<Calibration> {
 
 /// Adds a maximum rate, in requests/s, to the cache, and removes rates that other builds measured.
 fn keep(key: String, rate_per_s: f64) -> io::Result<()> {
-    let (Some(path), Some(build)) = (cache::path(FILE), build()) else { return Ok(()) };
+    let (Some(path), Some(build)) = (cache::path(FILE), cache::build()) else { return Ok(()) };
     let mut all: BTreeMap<String, f64> = cache::read(&path);
     all.retain(|key, _| key.starts_with(&build));
     all.insert(key, rate_per_s);

@@ -1,0 +1,153 @@
+//! The folder in which a run keeps its state and its rounds for a manager that resumes it. Each file has a digest, and only its owner
+//! may read it: the command line may contain secrets.
+
+use std::fs::{self, DirBuilder, File, TryLockError};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+
+use crate::experiment::folder::RESUME;
+
+/// File that the manager of the run has locked for as long as it lives.
+const LOCK: &str = "lock";
+/// Length of the digest with which each file begins.
+const DIGEST: usize = 32;
+
+/// The folder, locked by this process until it is dropped.
+#[derive(Debug)]
+pub struct Files {
+    path: PathBuf,
+    _lock: File,
+}
+
+/// Returns whether the folder of a run has such a folder.
+pub fn exist(run: &Path) -> bool {
+    run.join(RESUME).is_dir()
+}
+
+/// Removes the folder from that of a run, which then cannot be resumed.
+pub fn remove(run: &Path) {
+    // A folder that remains is of no use, and is refused: the run is finished.
+    let _ = fs::remove_dir_all(run.join(RESUME));
+}
+
+impl Files {
+    /// Creates the folder in that of a run, without the files of an earlier run.
+    ///
+    /// # Errors
+    /// If the folder cannot be written, or another process has locked it.
+    pub fn create(run: &Path) -> io::Result<Self> {
+        let path = run.join(RESUME);
+        DirBuilder::new().recursive(true).mode(0o700).create(&path)?;
+        let files = Self::open(run)?.ok_or(io::ErrorKind::ResourceBusy)?;
+        files.names()?.into_iter().try_for_each(|name| files.remove(&name))?;
+        Ok(files)
+    }
+
+    /// Locks the folder in that of a run; `None` if another process has locked it.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn open(run: &Path) -> io::Result<Option<Self>> {
+        // Absolute, because the current folder may change.
+        let path = std::path::absolute(run.join(RESUME))?;
+        let lock = File::options().create(true).append(true).open(path.join(LOCK))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Some(Self { path, _lock: lock })),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+
+    /// Returns the path of a file.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Returns the names of all files but the lock, in their order.
+    pub fn names(&self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for file in fs::read_dir(&self.path)? {
+            // Only names of this module are of interest, which are ASCII.
+            names.push(file?.file_name().to_string_lossy().into_owned());
+        }
+        names.retain(|name| name != LOCK);
+        names.sort();
+        Ok(names)
+    }
+
+    /// Replaces a file. A crash of the machine leaves the earlier file or the whole new one.
+    pub fn write(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
+        let bytes = rmp_serde::to_vec_named(value).map_err(io::Error::other)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".new")
+            .permissions(fs::Permissions::from_mode(0o600))
+            .tempfile_in(&self.path)?;
+        file.write_all(&Sha256::digest(&bytes))?;
+        file.write_all(&bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(self.path(name))?;
+        File::open(&self.path)?.sync_all()
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the file.
+    pub fn read<T: DeserializeOwned>(&self, name: &str) -> Result<T, String> {
+        let bytes = fs::read(self.path(name)).map_err(|error| error.to_string())?;
+        let content = bytes.split_at_checked(DIGEST);
+        let (digest, content) = content.ok_or_else(|| "the file is cut off".to_owned())?;
+        if Sha256::digest(content).as_slice() != digest {
+            return Err("the content does not match its digest".to_owned());
+        }
+        rmp_serde::from_slice(content).map_err(|error| error.to_string())
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        fs::remove_file(self.path(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_for_their_owner_and_damage_is_noticed() {
+        let run = tempfile::tempdir().unwrap();
+        assert!(!exist(run.path()));
+        let files = Files::create(run.path()).unwrap();
+        files.write("a", &vec![1, 2, 3]).unwrap();
+        assert_eq!(files.read::<Vec<u8>>("a").unwrap(), [1, 2, 3]);
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&files.path), mode(&files.path("a"))), (0o700, 0o600));
+        let mut bytes = fs::read(files.path("a")).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        fs::write(files.path("a"), &bytes).unwrap();
+        let damaged = files.read::<Vec<u8>>("a").unwrap_err();
+        assert_eq!(damaged, "the content does not match its digest");
+        fs::write(files.path("a"), &bytes[..9]).unwrap();
+        assert_eq!(files.read::<Vec<u8>>("a").unwrap_err(), "the file is cut off");
+        assert_eq!(files.names().unwrap(), ["a"]);
+    }
+
+    #[test]
+    fn a_second_process_does_not_get_the_folder() {
+        let run = tempfile::tempdir().unwrap();
+        let files = Files::create(run.path()).unwrap();
+        files.write("a", &1).unwrap();
+        assert!(Files::open(run.path()).unwrap().is_none());
+        assert!(Files::create(run.path()).is_err());
+        drop(files);
+        assert_eq!(Files::open(run.path()).unwrap().unwrap().names().unwrap(), ["a"]);
+        assert!(Files::create(run.path()).unwrap().names().unwrap().is_empty());
+        remove(run.path());
+        assert!(!exist(run.path()));
+    }
+}

@@ -1,0 +1,131 @@
+//! Lets another manager take up a run after its manager has ended.
+//!
+//! A manager keeps each round in the folder of the run, in the encoding in which snapshots travel: the record of a round
+//! does not have the histograms that the record of the run needs of all rounds together. Another manager reads the
+//! rounds, and goes on as if it had measured them, so that the record of a resumed run is made by the same code.
+//!
+//! - `files`: the folder, its lock, and files that only their owner reads. `kept`: their contents.
+//! - `conditions`: conditions that must be the same. `refusals`: reasons not to resume.
+//! - `checkpoint`: the observer that keeps rounds.
+
+mod checkpoint;
+mod conditions;
+mod files;
+mod kept;
+mod refusals;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+pub use self::checkpoint::Checkpoint;
+use self::conditions::{Conditions, conditions, differences};
+pub use self::files::{exist, remove};
+pub use self::kept::Kept;
+use self::refusals::unlike;
+use crate::cluster::{Keys, RemoteWorkers};
+use crate::engine::Host;
+use crate::experiment::job::{Job, Remote};
+use crate::experiment::measured::{Measured, MeasuredRound};
+use crate::experiment::observe::Event;
+use crate::experiment::session::{Session, Stopped};
+use crate::failure::Failure;
+use crate::text::counted;
+
+/// A run that another manager can resume, or that this one resumes.
+#[derive(Debug)]
+pub struct Resumable {
+    words: Vec<String>,
+    keys: Keys,
+    /// Longest time after the end of a manager for which workers may still hold load.
+    silent_within: Duration,
+    kept: Option<Kept>,
+}
+
+impl Resumable {
+    /// Describes a new run, which this command line means; `None` unless it waits for workers.
+    pub fn new(words: Vec<String>, job: &Job) -> Option<Self> {
+        let remote = awaited(job)?;
+        let (keys, silent_within) = (remote.keys.clone(), remote.silent_within());
+        Some(Self { words, keys, silent_within, kept: None })
+    }
+
+    /// Resumes a run. `job` is that of its command line, and gets its seed.
+    ///
+    /// # Errors
+    /// If the rest of the run would be another one than its beginning.
+    pub fn of(kept: Kept, job: &mut Job) -> Result<Option<Self>, Failure> {
+        job.seed = kept.state.seed;
+        let Some(new) = Self::new(kept.state.words.clone(), job) else { return Ok(None) };
+        let differences = differences(&kept.state.conditions, &new.conditions(job));
+        match differences.as_slice() {
+            [] => Ok(Some(Self { kept: Some(kept), ..new })),
+            differences => Err(unlike(&kept.folder, differences)),
+        }
+    }
+
+    /// Returns the command line of the run.
+    fn words(&self) -> &[String] {
+        &self.words
+    }
+
+    /// Returns the run that is resumed; `None` for a new one.
+    pub fn kept(&self) -> Option<&Kept> {
+        self.kept.as_ref()
+    }
+
+    fn conditions(&self, job: &Job) -> Conditions {
+        conditions(job, &self.keys)
+    }
+
+    /// Returns the results so far, which are empty for a new run. For a resumed one, waits for the workers, and until no
+    /// worker can hold load for an earlier manager.
+    ///
+    /// # Errors
+    /// If the workers are not those of the earlier rounds, or none come.
+    pub async fn take_up(&self, session: &mut Session<'_>, job: &Job) -> Result<Measured, Stopped> {
+        let Some(kept) = &self.kept else { return Ok(Measured::default()) };
+        let rounds = match kept.next - 1 {
+            0 => "no round is kept".to_owned(),
+            rounds => format!("{} kept", counted(rounds.into(), "round")),
+        };
+        let told = format!("resuming the run with round {}: {rounds}", kept.next);
+        session.tell(Event::Note(&told));
+        session.start(std::slice::from_ref(job)).await?;
+        let (workers, hosts) = session.workers();
+        check_workers(kept, workers, &hosts)?;
+        session.tell(Event::Phase("waiting until no worker holds load for the earlier manager"));
+        session.wait_until(kept.alone_since + self.silent_within).await?;
+        Ok(kept.take())
+    }
+}
+
+fn awaited(job: &Job) -> Option<&RemoteWorkers> {
+    match &job.remote {
+        Some(Remote::Awaited(remote)) => Some(remote),
+        Some(Remote::Started(_)) | None => None,
+    }
+}
+
+/// Refuses workers among which the load would be dealt otherwise, or whose hosts differ in their CPUs.
+fn check_workers(kept: &Kept, workers: u32, hosts: &BTreeMap<u32, Host>) -> Result<(), Failure> {
+    let mut why = Vec::new();
+    if let Some(before) = kept.workers.filter(|before| *before != workers) {
+        why.push(format!("its load was shared by {before} workers, and {workers} have joined"));
+    }
+    let rounds = kept.rounds();
+    for (worker, host) in known_hosts(&rounds) {
+        if let Some(now) = hosts.get(&worker).filter(|now| now.cpus != host.cpus) {
+            why.push(format!(
+                "worker {worker} had {} CPUs on {}, and has {} on {}",
+                host.cpus, host.name, now.cpus, now.name
+            ));
+        }
+    }
+    if why.is_empty() { Ok(()) } else { Err(unlike(&kept.folder, &why)) }
+}
+
+/// Returns the host of each worker of these rounds.
+fn known_hosts(rounds: &[MeasuredRound]) -> BTreeMap<u32, &Host> {
+    let workers = rounds.iter().flat_map(|round| &round.results.workers);
+    workers.filter_map(|of| Some((of.worker, of.host.as_ref()?))).collect()
+}
