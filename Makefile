@@ -84,7 +84,7 @@ test-library: ## Test the crates from outside: scenario files, transports, repor
 	$(CARGO) test $(CARGO_FLAGS) --workspace --no-fail-fast --test scenario --test library
 
 # Tests of the real program that compare what they measure, or act at a moment of a run: other work would disturb them.
-ALONE := duet:: gate:: held_up:: interrupt:: live:: precision:: probe:: profile:: refs:: slices:: unlike::
+ALONE := duet:: gate:: held_up:: interrupt:: live:: precision:: probe:: profile:: refs:: resumed:: slices:: unlike::
 
 # These tests mostly wait for servers and rounds.
 test-program: $(PYTHON) $(EXPRESS) ## Test the real program, from outside, but what needs the machine for itself

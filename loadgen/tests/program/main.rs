@@ -55,6 +55,7 @@ mod real_servers;
 mod refs;
 mod renewed;
 mod replicas;
+mod resumed;
 mod round_steps;
 mod rows;
 mod saved;
