@@ -406,8 +406,10 @@ class Placing:
 class PodsRecord:
     """Pods of a target in a round, and their nodes."""
 
+    busy_percent: float
+    """Utilization of the CPUs of all nodes by any program during the hold."""
     cpus: float
-    """CPUs that all pods together may use: their limits, or else the CPUs of their nodes."""
+    """CPUs that all pods together may use: of each node the limits of its pods, but not more than its CPUs."""
     nodes_busy_percent: dict[str, float]
     """Utilization of the CPUs of each node by any program during the hold, by the name of the node."""
 
@@ -1622,7 +1624,7 @@ class ResourceRecord:
     longest_wait_percent: float | None
     """Time for which the longest waiting thread waited for a CPU; `null` if not reported by the system."""
     memory_idle_bytes: int | None
-    """Total of resident memory before the first request of a round; over several rounds, the mean. `null` if unknown, for trials of a capacity search, or in earlier versions."""
+    """Total of resident memory before the first request of a round, or of the start that its rounds share; over several rounds, the mean. `null` if unknown, for trials of a capacity search, or in earlier versions."""
     memory_max_bytes: int
     """Maximum total of resident memory; shared pages count once for each process that shares them."""
     memory_mean_bytes: int

@@ -159,9 +159,7 @@ impl<'a> Party<'a> {
     fn find(service: &str, round: &'a RoundRecord, environment: &Environment) -> Option<Self> {
         let used = round.resources.get(service)?;
         if let Some(pods) = round.target_pods.as_ref().filter(|_| service == "target") {
-            let nodes = &pods.nodes_busy_percent;
-            let busy = nodes.values().sum::<f64>() / (nodes.len() as f64).max(1.0);
-            let busy_percent = (!nodes.is_empty()).then_some(busy);
+            let busy_percent = Some(pods.busy_percent);
             return Some(Self { used, cpus: pods.cpus, has_limit: true, busy_percent });
         }
         let own = environment.cpus.get(part_of(service)).filter(|cpus| !cpus.is_empty());
@@ -252,14 +250,13 @@ mod tests {
 
     #[test]
     fn a_target_in_pods_is_at_its_limit_or_nothing_is_known() {
-        let in_pods = |cpu_percent: f64, cpus: f64, busy: f64| {
+        let in_pods = |cpu_percent: f64, cpus: f64, busy_percent: f64| {
             let used = ResourceRecord { cpu_percent, ..ResourceRecord::default() };
-            let nodes_busy_percent = [("node-a".to_owned(), busy)].into();
             let total = Summary { requests: 10, ..Summary::default() };
             let round = RoundRecord {
                 total,
                 resources: [("target".to_owned(), used)].into(),
-                target_pods: Some(PodsRecord { cpus, nodes_busy_percent }),
+                target_pods: Some(PodsRecord { cpus, busy_percent, ..PodsRecord::default() }),
                 ..RoundRecord::default()
             };
             let workers = [WorkerRecord { users: 4, ..WorkerRecord::default() }];

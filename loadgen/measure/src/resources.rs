@@ -63,7 +63,8 @@ pub struct ResourceRecord {
     pub memory_max_bytes: u64,
     /// Mean total of resident memory, sampled once a second.
     pub memory_mean_bytes: u64,
-    /// Total of resident memory before the first request of a round; over several rounds, the mean.
+    /// Total of resident memory before the first request of a round, or of the start that its rounds share; over several
+    /// rounds, the mean.
     /// `None` if unknown, for trials of a capacity search, or in earlier versions.
     #[serde(default)]
     pub memory_idle_bytes: Option<u64>,
@@ -208,8 +209,10 @@ impl ResourceRecord {
 /// Pods of a target in a round, and their nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PodsRecord {
-    /// CPUs that all pods together may use: their limits, or else the CPUs of their nodes.
+    /// CPUs that all pods together may use: of each node the limits of its pods, but not more than its CPUs.
     pub cpus: f64,
+    /// Utilization of the CPUs of all nodes by any program during the hold.
+    pub busy_percent: f64,
     /// Utilization of the CPUs of each node by any program during the hold, by the name of the node.
     pub nodes_busy_percent: BTreeMap<String, f64>,
 }

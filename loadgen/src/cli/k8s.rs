@@ -83,10 +83,10 @@ pub struct K8sArgs {
     /// Namespace for the run [default: that of the context].
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
-    /// When nodes pull the image [default: IfNotPresent; Always with the tag `latest` or none].
+    /// When nodes pull the image of loadgen [default: IfNotPresent; Always with the tag `latest` or none].
     #[arg(long, value_enum, value_name = "POLICY")]
     pub image_pull_policy: Option<PullPolicy>,
-    /// Secrets of the namespace with which nodes pull the image.
+    /// Secrets of the namespace with which nodes pull images.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     pub pull_secret: Vec<String>,
     /// Minimum of each resource for each pod.
@@ -96,14 +96,21 @@ pub struct K8sArgs {
     /// than the server's.
     #[arg(long, value_name = "memory=1Gi,…", value_delimiter = ',', value_parser = pair)]
     pub limits: Vec<(String, String)>,
-    /// Labels of the nodes on which pods may run.
+    /// Labels of the nodes on which pods with the load may run.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
     pub node_selector: Vec<(String, String)>,
-    /// Taints of nodes on which pods may run nevertheless.
+    /// Taints of nodes on which pods with the load may run nevertheless.
     #[arg(long, value_name = "KEY[=VALUE][:EFFECT],…", value_delimiter = ',')]
     pub toleration: Vec<String>,
-    /// Labels of the nodes on which the pods of --target may run. Those with the load keep away from them as far as there
-    /// are nodes.
+    /// Minimum of each resource for each pod of --target that has no limit of it. A resource with a limit is requested as
+    /// much.
+    #[arg(long, value_name = "cpu=1,memory=512Mi", value_delimiter = ',', value_parser = pair, default_value = "cpu=1,memory=512Mi")]
+    pub target_requests: Vec<(String, String)>,
+    /// Taints of nodes on which the pods of --target may run nevertheless.
+    #[arg(long, value_name = "KEY[=VALUE][:EFFECT],…", value_delimiter = ',')]
+    pub target_toleration: Vec<String>,
+    /// Labels of the nodes on which the pods of --target may run. If there are nodes enough, those with the load are
+    /// others.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
     pub target_node_selector: Vec<(String, String)>,
     /// Options of `run`.
@@ -152,6 +159,9 @@ pub struct ObserveArgs {
     /// Name of the pod.
     #[arg(long, env = "LOADGEN_POD")]
     pub pod: String,
+    /// CPUs that the server may use, in thousandths.
+    #[arg(long, env = "LOADGEN_SERVER_CPU")]
+    pub cpu: u32,
     /// Name of the node on which it runs.
     #[arg(long, env = "LOADGEN_NODE")]
     pub node: String,

@@ -11,7 +11,7 @@ use super::{manager, worker};
 use crate::cli::{Cli, Command, ObserveArgs, PodArgs, WorkerArgs};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes;
-use crate::lab::observe_beside;
+use crate::lab::{PodPlace, observe_beside};
 use crate::process::{self, Stdout, on_all_cpus, say_failure};
 
 /// Time for `kubectl attach` to connect a terminal to the pod that has one.
@@ -70,8 +70,9 @@ fn read(path: &Path) -> Result<super::run::Loaded, String> {
 
 /// Tells the manager of a run what the server in this pod uses, until the cluster ends this process.
 pub(super) fn observe(args: &ObserveArgs) -> Result<Exit, Failure> {
-    let ObserveArgs { port, key, pod, node } = args;
-    let served = on_all_cpus()?.block_on(observe_beside(*port, key, pod, node));
+    let ObserveArgs { port, key, pod, node, cpu } = args;
+    let place = PodPlace { pod: pod.clone(), node: node.clone(), cpus: f64::from(*cpu) / 1_000.0 };
+    let served = on_all_cpus()?.block_on(observe_beside(*port, key, place));
     served.map_err(failed("observe the server"))?;
     Ok(Exit::Done)
 }

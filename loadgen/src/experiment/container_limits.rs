@@ -12,7 +12,10 @@ use crate::scenario::{Limits, Memory};
 /// upstream or backend, or of each pod of a server in a cluster; empty without containers.
 pub fn limits(job: &Job, lab: Option<&Lab>) -> BTreeMap<String, LimitsRecord> {
     if let Subject::Running(servers) = &job.subject {
-        let of = |server: &Server| Some((server.name.clone(), server.deployed.as_ref()?.limits));
+        let of = |server: &Server| {
+            let deployed = server.deployed.as_ref()?;
+            Some((deployed.target.clone(), deployed.limits))
+        };
         return servers.iter().filter_map(of).collect();
     }
     let Some((lab, Runtime::Podman { backends, .. })) = lab.map(|lab| (lab, lab.runtime())) else {

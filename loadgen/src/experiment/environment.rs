@@ -43,7 +43,10 @@ pub fn environment(
     let deployed: BTreeMap<String, String> = match &job.subject {
         Subject::Lab { .. } => BTreeMap::new(),
         Subject::Running(servers) => {
-            let image = |of: &Server| Some((of.name.clone(), of.deployed.as_ref()?.image.clone()));
+            let image = |server: &Server| {
+                let deployed = server.deployed.as_ref()?;
+                Some((deployed.target.clone(), deployed.image.clone()))
+            };
             servers.iter().filter_map(image).collect()
         }
     };

@@ -155,6 +155,11 @@ impl Job {
         self.contenders.iter().map(|contender| contender.name.clone()).collect()
     }
 
+    /// Returns whether all rounds of a contender share one start: that of the method, or that of pods in a cluster.
+    pub fn is_one_start(&self) -> bool {
+        self.method.is_one_start() || self.subject.is_deployed()
+    }
+
     /// Returns whether targets are measured with several numbers of server workers or users.
     pub fn is_matrix(&self) -> bool {
         self.contenders.iter().any(|contender| contender.name != contender.target)

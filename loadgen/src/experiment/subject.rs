@@ -44,6 +44,8 @@ pub struct Server {
 pub struct Deployed {
     /// Where its pods are observed.
     pub observers: Observers,
+    /// Name of the target.
+    pub target: String,
     /// Image of its pods.
     pub image: String,
     /// The record of the server.
@@ -52,15 +54,20 @@ pub struct Deployed {
     pub limits: LimitsRecord,
 }
 
-impl Deployed {
-    /// Returns the number of CPUs that all pods together may use, on nodes with this number of CPUs.
-    pub fn cpus(&self, of_nodes: f64) -> f64 {
-        let limit = self.limits.cpus.map(|each| each * f64::from(self.observers.replicas));
-        limit.map_or(of_nodes, |limit| limit.min(of_nodes))
-    }
-}
-
 impl Subject {
+    /// Returns the servers that run already.
+    pub fn running(&self) -> &[Server] {
+        match self {
+            Self::Running(servers) => servers,
+            Self::Lab { .. } => &[],
+        }
+    }
+
+    /// Returns whether loadgen has deployed the servers in a cluster.
+    pub fn is_deployed(&self) -> bool {
+        self.running().iter().any(|server| server.deployed.is_some())
+    }
+
     /// Returns the URL of a server that each host, or each pod, would take for one of its own.
     pub fn own_to_each_host(&self) -> Option<&str> {
         let Self::Running(servers) = self else { return None };

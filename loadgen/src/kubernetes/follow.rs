@@ -108,7 +108,7 @@ impl Follower<'_> {
     }
 
     async fn check_to_create(&self) -> Result<(), KubernetesError> {
-        let deploy = self.run.servers.as_ref().map(|_| DEPLOY);
+        let deploy = self.run.servers.iter().flat_map(|_| DEPLOY);
         let rights: Vec<Right> = CREATE.into_iter().chain(deploy).collect();
         self.check(&rights).await
     }
@@ -139,7 +139,7 @@ impl Follower<'_> {
         let started = tokio::select! {
             biased;
             () = self.interrupt.cancelled() => return Ok(Followed::default()),
-            started = self.until(begun, true, |pods| pods.iter().any(Pod::is_begun_manager)) => started?,
+            started = self.until(begun, true, false, |pods| pods.iter().any(Pod::is_begun_manager)) => started?,
         };
         match started.into_iter().find(Pod::is_begun_manager) {
             Some(manager) => self.attend(&manager, Some(begun)).await,
@@ -183,20 +183,22 @@ impl Follower<'_> {
         sleep(STOP_LIMIT).await;
     }
 
-    /// Waits until the pods are as `is_ready` wants them; says what they wait for, if `is_loud`.
+    /// Waits until the pods are as `is_ready` wants them, and all servers are ready, if `with_servers`; says what they wait
+    /// for, if `is_loud`.
     async fn until(
         &self,
         begun: Instant,
         is_loud: bool,
+        with_servers: bool,
         is_ready: impl Fn(&[Pod]) -> bool,
     ) -> Result<Vec<Pod>, KubernetesError> {
         let of = self.run.workers as usize + 1;
         let mut told = String::new();
         loop {
             let asked = self.pods().await;
-            let servers = self.servers().await.unwrap_or_default();
+            let servers = self.servers().await.unwrap_or_else(ServersNow::unknown);
             let pods = asked.as_deref().unwrap_or_default();
-            if is_ready(pods) && servers.are_ready() {
+            if is_ready(pods) && (!with_servers || servers.are_ready()) {
                 return asked;
             }
             let running = pods.iter().filter(|pod| pod.is_running).count() + servers.ready;
@@ -268,7 +270,7 @@ impl Follower<'_> {
             pods.iter().filter(has_run).count() == all
         };
         // Lines would disturb the terminal, which is the manager's.
-        self.until(begun, self.view != View::Live, are_all).await
+        self.until(begun, self.view != View::Live, true, are_all).await
     }
 
     async fn pods(&self) -> Result<Vec<Pod>, KubernetesError> {

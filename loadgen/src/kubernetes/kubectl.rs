@@ -30,8 +30,9 @@ pub(super) const ATTACH: Right = ("create", "pods", "attach");
 pub(super) const CREATE: [Right; 3] =
     [("create", "jobs.batch", ""), ("patch", "jobs.batch", ""), ("create", "secrets", "")];
 
-/// Further right for a new run with servers.
-pub(super) const DEPLOY: Right = ("create", "deployments.apps", "");
+/// Further rights for a new run with servers.
+pub(super) const DEPLOY: [Right; 2] =
+    [("create", "deployments.apps", ""), ("list", "deployments.apps", "")];
 
 /// `kubectl`, for one namespace of one cluster.
 #[derive(Debug, Clone, Default)]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::cluster_run::ClusterRun;
 use super::error::KubernetesError;
@@ -60,7 +60,8 @@ pub fn abandon() {
     }
 }
 
-/// Creates the Job, suspended, then all that it needs as its own, so that nothing outlives it, and begins.
+/// Creates the Job, suspended, then all that it needs as its own, so that nothing outlives it, begins, and creates its
+/// servers.
 pub(super) async fn create(
     kubectl: &Kubectl,
     manifests: &Manifests,
@@ -80,15 +81,20 @@ pub(super) async fn create(
     let owner = json!([{
         "apiVersion": "batch/v1", "kind": "Job", "name": name, "uid": job["metadata"]["uid"],
     }]);
-    let mut all = vec![secret, manifests.service()];
-    all.extend(manifests.servers());
-    for manifest in &mut all {
-        manifest["metadata"]["ownerReferences"] = owner.clone();
-    }
-    let list = json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string();
-    kubectl.run(&words, &list).await?;
+    let owned = |mut all: Vec<Value>| {
+        for manifest in &mut all {
+            manifest["metadata"]["ownerReferences"] = owner.clone();
+        }
+        json!({"apiVersion": "v1", "kind": "List", "items": all}).to_string()
+    };
+    kubectl.run(&words, &owned(vec![secret, manifests.service()])).await?;
     let begin = json!({"spec": {"suspend": false}}).to_string();
-    kubectl.run(&["patch", "job", name, "--patch", &begin], "").await.map(drop)
+    kubectl.run(&["patch", "job", name, "--patch", &begin], "").await?;
+    // A Job that goes on ends some day, and its servers with it; a suspended one does not.
+    match manifests.servers() {
+        none if none.is_empty() => Ok(()),
+        servers => kubectl.run(&words, &owned(servers)).await.map(drop),
+    }
 }
 
 /// Removes all that belongs to a run, and waits until it is gone.

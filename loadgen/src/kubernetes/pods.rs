@@ -8,7 +8,7 @@ use crate::text::{in_one_line, shorten};
 const LONGEST: usize = 300;
 
 /// Least exit code of a program that a signal ended.
-const SIGNALLED: i64 = 128;
+pub(super) const SIGNALLED: i64 = 128;
 
 /// Beginning of an error of loadgen.
 const MARK: char = '×';

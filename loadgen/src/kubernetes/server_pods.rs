@@ -1,9 +1,10 @@
-//! What a cluster says of the pods of servers under test.
+//! Reads how the pods of servers under test are.
 
 use serde_json::Value;
 
-use super::manifests::SERVER;
-use super::pods::{is_hopeless, place, quoted, reason, status_of, trouble};
+use super::error::KubernetesError;
+use super::manifests::{OBSERVER, SERVER};
+use super::pods::{SIGNALLED, is_hopeless, place, quoted, reason, status_of, trouble};
 
 /// Restarts after which a server that does not become ready has no hope. The first one may have waited for something.
 const RESTARTS: u64 = 2;
@@ -37,6 +38,11 @@ impl ServersNow {
         all
     }
 
+    /// Returns servers that the cluster does not tell of, for this reason.
+    pub fn unknown(error: KubernetesError) -> Self {
+        Self { of: 1, why: Some(error.to_string()), ..Self::default() }
+    }
+
     /// Returns whether all pods are ready.
     pub fn are_ready(&self) -> bool {
         self.ready >= self.of
@@ -64,25 +70,15 @@ impl ServersNow {
             .flatten()
             .any(|condition| condition["type"] == "Ready" && condition["status"] == "True");
         self.ready += usize::from(is_ready);
-        let status = status_of(pod, SERVER);
-        let state = &status["state"];
-        let restarts = status["restartCount"].as_u64().unwrap_or_default();
-        let last = &status["lastState"]["terminated"];
-        let how = || {
-            let code = last["exitCode"].as_i64().map(|code| format!("exit code {code}"));
-            let reason = last["reason"].as_str().filter(|reason| *reason != "Error");
-            let said = last["message"].as_str().and_then(|said| said.trim().lines().next_back());
-            let all: Vec<String> = code
-                .into_iter()
-                .chain(reason.map(str::to_owned))
-                .chain(said.map(str::to_owned))
-                .collect();
-            quoted(&all.join(": "))
-        };
-        let trouble = match restarts {
-            0 => trouble(pod, state),
-            1 => Some(format!("its server was restarted: {}", how())),
-            n => Some(format!("its server was restarted {n} times: {}", how())),
+        let state = &status_of(pod, SERVER)["state"];
+        let restarts = restarts(pod, SERVER);
+        let trouble = match (restarts, self::restarts(pod, OBSERVER)) {
+            (0, 0) => trouble(pod, state).or_else(|| {
+                let beside = trouble(pod, &status_of(pod, OBSERVER)["state"])?;
+                Some(format!("loadgen beside the server: {beside}"))
+            }),
+            (0, n) => Some(format!("loadgen beside the server {}", restarted(pod, OBSERVER, n))),
+            (n, _) => Some(format!("its server {}", restarted(pod, SERVER, n))),
         };
         if let Some(trouble) = trouble {
             if !is_ready {
@@ -94,6 +90,26 @@ impl ServersNow {
             self.troubles.push((place, trouble));
         }
     }
+}
+
+fn restarts(pod: &Value, container: &str) -> u64 {
+    status_of(pod, container)["restartCount"].as_u64().unwrap_or_default()
+}
+
+/// Returns how a container was restarted so many times.
+fn restarted(pod: &Value, container: &str, times: u64) -> String {
+    let last = &status_of(pod, container)["lastState"]["terminated"];
+    let code = last["exitCode"].as_i64();
+    let reason = last["reason"].as_str().filter(|reason| *reason != "Error");
+    let said = last["message"].as_str().and_then(|said| said.trim().lines().next_back());
+    // The cluster itself ends a container that is not ready in time.
+    let killed = code.is_some_and(|code| code > SIGNALLED) && reason.is_none();
+    let killed = killed.then_some("ended by a signal, such as for not being ready in time");
+    let all = [code.map(|code| format!("exit code {code}")), reason.map(str::to_owned)];
+    let more = [killed.map(str::to_owned), said.map(str::to_owned)];
+    let how: Vec<String> = all.into_iter().chain(more).flatten().collect();
+    let times = if times == 1 { String::new() } else { format!(" {times} times") };
+    format!("was restarted{times}: {}", quoted(&how.join(": ")))
 }
 
 #[cfg(test)]

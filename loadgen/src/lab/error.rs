@@ -185,13 +185,13 @@ pub enum LabError {
         help: String,
     },
 
-    /// A server in the pods of a cluster is not there as it should be.
+    /// A pod of a server in a cluster is not ready, was lost, or was started again.
     #[error("{server}: {what}")]
     #[diagnostic(
         code(server_pods),
         help(
-            "pods that end, restart or move during a round are no comparison: see `kubectl describe pods` and \
-             `kubectl logs` of the server, and give it more memory, or nodes of its own"
+            "all pods of a server must be there from the first round to the last: see `kubectl describe pods` and \
+             `kubectl logs` of the server"
         )
     )]
     ServerPods {

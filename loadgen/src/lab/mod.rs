@@ -74,7 +74,9 @@ pub use machine::cpus::{self, Layout};
 pub use machine::ports::local_ports;
 pub use machine::turn::{Measurement, Other, Turn};
 pub use manifest::{Manifest, Ready, TargetSpec};
-pub use observer::{Observers, Window as PodsWindow, serve as observe_beside};
+pub use observer::{
+    Observers, Place as PodPlace, Pods, Window as PodsWindow, serve as observe_beside,
+};
 pub use options::{Options, Progress, Runtime};
 pub use podman::Containers;
 pub use profiler::{Profiler, Sampling, launcher};

@@ -1,7 +1,9 @@
 //! Servers that the cluster runs for a run.
 
+use std::io::Write as _;
+use std::net::TcpStream;
 use std::process::Child;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
@@ -39,6 +41,9 @@ image = "localhost/target:test"
 /// Each request takes 2 ms of CPU time.
 const SCENARIO: &str = "[load]\nusers = 4\nduration = \"3s\"\n[[step]]\nget = \"/?busy_ms=2\"\n";
 
+/// The node has fewer CPUs than the servers would ask for.
+const REQUESTS: &str = "--target-requests=cpu=50m,memory=64Mi";
+
 async fn project(name: &'static str) -> Run {
     let run = Run::new(name).await;
     std::fs::write(run.project.path("loadgen.toml"), TARGETS).unwrap();
@@ -47,7 +52,7 @@ async fn project(name: &'static str) -> Run {
 }
 
 fn begin(run: &Run, words: &[&str]) -> Child {
-    run.command("run", &[&["--scenario", "busy.toml"], words].concat()).spawn().unwrap()
+    run.command("run", &[&["--scenario", "busy.toml", REQUESTS], words].concat()).spawn().unwrap()
 }
 
 /// Waits for the end of a run, and checks that nothing of it is left in the cluster.
@@ -55,6 +60,12 @@ fn end(run: &Run, name: &str, child: Child) -> Finished {
     let finished = run.end_of(child);
     assert_eq!(left(name), Vec::<String>::new(), "{}", finished.stderr);
     finished
+}
+
+/// Returns what a run said, in one line.
+fn said(finished: &Finished) -> String {
+    let words = finished.stderr.split_whitespace().filter(|word| *word != "│");
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn f64_at(record: &Value, pointer: &str) -> f64 {
@@ -107,6 +118,7 @@ async fn numbers_of_replicas_are_contenders() {
     let targets = record["targets"].as_array().unwrap();
     let names: Vec<&Value> = targets.iter().map(|of| &of["name"]).collect();
     assert_eq!(names, ["slow, 1 replica", "slow, 2 replicas"]);
+    assert!(targets.iter().all(|of| of["target"] == "slow"), "two sizes of one target");
     let cpus = targets.iter().map(|target| f64_at(target, "/rounds/0/target_pods/cpus"));
     assert_eq!(cpus.collect::<Vec<_>>(), [0.5, 1.0]);
 }
@@ -114,7 +126,7 @@ async fn numbers_of_replicas_are_contenders() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_pod_of_a_server_that_is_gone_ends_the_run_and_is_named() {
     let run = project("gone").await;
-    let words = ["--target", "shop", "--duration", "20s", "--out", "result", "-R", "3"];
+    let words = ["--target", "shop", "--duration", "5m", "--out", "result", "-R", "3"];
     let child = begin(&run, &words);
     let pods = || {
         let selector = "--selector=app.kubernetes.io/name=loadgen-target";
@@ -125,6 +137,7 @@ async fn a_pod_of_a_server_that_is_gone_ends_the_run_and_is_named() {
     // The manager looks at them, and then loads them.
     std::thread::sleep(Duration::from_secs(8));
     let pod = pods().split_whitespace().next().unwrap().to_owned();
+    let begun = Instant::now();
     kubectl(&["delete", "pod", &pod, "--grace-period=1", "--wait=false"]);
     let finished = end(&run, "gone", child);
     assert_eq!(finished.code, Some(4), "{}", finished.stderr);
@@ -142,10 +155,38 @@ async fn a_pod_of_a_server_that_is_gone_ends_the_run_and_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn servers_that_the_cluster_does_not_start_are_named() {
     let run = project("absent").await;
-    let finished = end(&run, "absent", begin(&run, &["--target", "absent"]));
+    let words = ["--target", "absent", "--start-timeout", "8s"];
+    let finished = end(&run, "absent", begin(&run, &words));
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    assert!(finished.stderr.contains("ErrImageNeverPull"), "{}", finished.stderr);
+    assert!(said(&finished).contains("ImagePull"), "{}", finished.stderr);
     let finished = end(&run, "absent", begin(&run, &["--target", "root", "--start-timeout", "5s"]));
     assert_eq!(finished.code, Some(1), "{}", finished.stderr);
-    assert!(finished.stderr.contains("violates PodSecurity"), "{}", finished.stderr);
+    assert!(said(&finished).contains("violates PodSecurity"), "{}", finished.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_was_restarted_between_rounds_is_another_one() {
+    let run = project("again").await;
+    let words =
+        ["--target", "shop,slow", "--seed", "1", "--duration", "8s", "-R", "2", "-o", "result"];
+    let child = begin(&run, &words);
+    let addresses = || {
+        let selector = "--selector=app.kubernetes.io/name=loadgen-target";
+        let ready = "--output=jsonpath={range .items[?(@.status.containerStatuses[1].ready==true)]}{.status.podIP} {end}";
+        kubectl(&["get", "pods", selector, ready])
+    };
+    until("the servers are ready", || addresses().split_whitespace().count() == 3);
+    // The first round is over, or not: the server is loaded now, or in another round.
+    std::thread::sleep(Duration::from_secs(8));
+    let address = addresses().split_whitespace().next().unwrap().to_owned();
+    let mut server = TcpStream::connect((address.as_str(), 8080)).unwrap();
+    server.write_all(b"GET /exit?code=3 HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
+    let finished = end(&run, "again", child);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    assert!(said(&finished).contains("has ended, or was started again"), "{}", finished.stderr);
+    assert!(
+        said(&finished).contains("its server was restarted: exit code 3"),
+        "{}",
+        finished.stderr
+    );
 }

@@ -53,6 +53,7 @@ fn targets_that_no_cluster_can_run_are_refused() {
         (&["--target=shop", "--runtime=podman"], "run in pods of the cluster"),
         (&["--target=shop", "--backend-cpus=1"], "loadgen runs no backends in a cluster"),
         (&["--target=shop@main"], "refs are for processes"),
+        (&["--target=shop", "--precision=5%"], "share one start"),
         (&[], "--target NAME"),
     ] {
         let finished = render(&project, given);

@@ -303,6 +303,8 @@ const K8S: &[(&str, &[&[&str]])] = &[
     ("node-selector", NEVER),
     ("toleration", NEVER),
     ("target-node-selector", &[&["--target-node-selector=a=b", SERVER]]),
+    ("target-requests", NEVER),
+    ("target-toleration", &[&["--target-toleration=a", SERVER]]),
     ("workers", NEVER),
     ("anyway", &[&["--anyway", SERVER]]),
     ("web", &[&["--web", SERVER]]),

@@ -46,7 +46,7 @@ mod tests {
     fn only_busy_nodes_with_workers_are_named() {
         let nodes = [("node-a", 80.0), ("node-b", 90.0), ("node-c", 20.0)];
         let nodes_busy_percent = nodes.map(|(node, busy)| (node.to_owned(), busy)).into();
-        let target_pods = Some(PodsRecord { cpus: 4.0, nodes_busy_percent });
+        let target_pods = Some(PodsRecord { nodes_busy_percent, ..PodsRecord::default() });
         let worker =
             |host: &str| WorkerRecord { host: Some(host.to_owned()), ..WorkerRecord::default() };
         let mut target = TargetRecord {

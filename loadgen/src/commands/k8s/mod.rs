@@ -22,7 +22,7 @@ use crate::cli::{K8sArgs, K8sCommand, K8sRunArgs};
 use crate::cluster::{Authority, ClusterError, Join, Keys, LEASE, RemoteWorkers};
 use crate::experiment::job::Remote;
 use crate::experiment::kind::Experiment as _;
-use crate::experiment::run::{Run, noise_floor};
+use crate::experiment::run::Run;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{
@@ -99,7 +99,8 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
     };
     let followed = on_all_cpus()?.block_on(follower.carry_out(&manifests));
     let followed = followed.map_err(Failure::with::<KubernetesError>(Exit::Failed))?;
-    delivery.conclude(followed, |record| noise_floor::keep(record, &planned.run.job))
+    // The noise is that of the cluster, and not of this machine.
+    delivery.conclude(followed, |_| {})
 }
 
 /// A run that was found to be right, before anything is in a cluster.
@@ -118,8 +119,8 @@ struct Planned {
 impl Planned {
     fn of(args: &K8sArgs) -> Result<Self, Failure> {
         if args.run.common.target.is_empty() {
-            if !args.target_node_selector.is_empty() {
-                let message = "--target-node-selector: the cluster runs no server for this run";
+            if !args.target_node_selector.is_empty() || !args.target_toleration.is_empty() {
+                let message = "--target-node-selector and --target-toleration: the cluster runs no server for this run";
                 let help = "leave it out, or name a target that the cluster runs: --target NAME";
                 return Err(Failure::message(
                     Exit::Usage,
@@ -150,7 +151,7 @@ impl Planned {
             let help = "name the server as pods reach it, such as http://SERVICE.NAMESPACE:8000";
             return Err(Failure::message(Exit::Usage, "bad_url", message, help));
         }
-        let (servers, deployed) = servers::of(&run.job, &name, &args.target_node_selector)?;
+        let (servers, deployed) = servers::of(&run, &name, args)?;
         Ok(Self { run, servers, deployed, workers, name, variables })
     }
 

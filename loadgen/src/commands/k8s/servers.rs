@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
+use crate::cli::K8sArgs;
 use crate::experiment::contender::{Contender, Numbers, product};
-use crate::experiment::job::Job;
+use crate::experiment::job::{Job, Method};
+use crate::experiment::run::Run;
 use crate::experiment::subject::{Deployed, Server, Subject};
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{FOLDER, Ready, ServerPods, Servers};
+use crate::kubernetes::{FOLDER, OBSERVER_PORT, Ready, ServerPods, Servers};
 use crate::lab::{Observers, Ready as Check, TargetSpec, start_limit};
 use crate::record::{LimitsRecord, ServerRecord};
 use crate::scenario::{Cpus, Memory};
@@ -17,30 +19,47 @@ use crate::scenario::{Cpus, Memory};
 /// Number of bytes of the observers' key.
 const KEY_LENGTH: usize = 16;
 
+/// Most servers of a run: their numbers have two digits in the names of what belongs to them.
+const MOST: usize = 99;
+
 /// Most characters of a target's name in the names of what belongs to it: names in a cluster have 63, and that of the run up
 /// to 50 of them.
 const LONGEST: usize = 4;
 
 /// Returns the servers of a job: for the cluster, and for the manager. None for servers that run already.
-pub(super) fn of(
-    job: &Job,
-    run: &str,
-    node_selector: &[(String, String)],
-) -> Result<(Servers, Vec<Server>), Failure> {
+pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<Server>), Failure> {
+    let job = &run.job;
     let Subject::Lab { targets, .. } = &job.subject else {
         return Ok((Servers::default(), Vec::new()));
     };
+    check_run(run)?;
     let observer_key = random_key()?;
     let (mut all, mut running) = (Vec::new(), Vec::new());
     for (number, contender) in (1..).zip(distinct(job)) {
         let target = &targets[contender.index];
         check(target)?;
-        let pods = pods(job, &contender, target, format!("{run}-{}-{number}", slug(&target.name)));
+        let name = format!("{name}-{}-{number}", slug(&target.name));
+        let pods = pods(job, &contender, target, name, &args.target_requests);
         running.push(server(&contender, target, &pods, &observer_key));
         all.push(pods);
     }
-    let node_selector = node_selector.iter().cloned().collect();
-    Ok((Servers { all, observer_key, node_selector }, running))
+    if all.len() > MOST {
+        let message = format!("k8s: {} servers are more than {MOST}", all.len());
+        return Err(Failure::message(
+            Exit::Usage,
+            "not_for_cluster",
+            message,
+            "compare fewer numbers in one run",
+        ));
+    }
+    let tolerations = args.target_toleration.iter().map(|text| super::toleration(text));
+    let servers = Servers {
+        all,
+        observer_key,
+        node_selector: args.target_node_selector.iter().cloned().collect(),
+        tolerations: tolerations.collect::<Result<_, _>>()?,
+    };
+    Ok((servers, running))
 }
 
 /// Returns the contenders that differ in more than their users, with names that say in what.
@@ -62,6 +81,27 @@ fn distinct(job: &Job) -> Vec<Contender> {
     product(&job.subject.names(false), &numbers)
 }
 
+/// Refuses ways to decide on rounds that need starts of their own: all rounds share the one start of the pods.
+fn check_run(run: &Run) -> Result<(), Failure> {
+    let given = [
+        ("--precision", run.precision.is_some()),
+        ("--slices", matches!(run.job.method, Method::Slices(_))),
+    ];
+    match given.into_iter().find(|(_, given)| *given) {
+        None => Ok(()),
+        Some((option, _)) => {
+            let message = format!(
+                "{option}: all rounds in a cluster share one start of each server, so that more of them do not tell its \
+                 luck"
+            );
+            Err(Failure::conflict(
+                message,
+                "leave it out, and run twice to see the difference of two starts",
+            ))
+        }
+    }
+}
+
 fn check(target: &TargetSpec) -> Result<(), Failure> {
     let refused = |what: &str, help: &str| {
         let message = format!("k8s: target \"{}\" {what}", target.name);
@@ -71,6 +111,12 @@ fn check(target: &TargetSpec) -> Result<(), Failure> {
         return refused(
             "has no image, which the nodes of a cluster could pull",
             "add `image` to its table in loadgen.toml, with a registry that the nodes reach",
+        );
+    }
+    if target.entry.port == OBSERVER_PORT {
+        return refused(
+            &format!("listens on {OBSERVER_PORT}, where loadgen answers beside it"),
+            "choose another `port`",
         );
     }
     if let Some(backend) = target.backends().first() {
@@ -84,12 +130,19 @@ fn check(target: &TargetSpec) -> Result<(), Failure> {
     Ok(())
 }
 
-fn pods(job: &Job, contender: &Contender, target: &TargetSpec, name: String) -> ServerPods {
+fn pods(
+    job: &Job,
+    contender: &Contender,
+    target: &TargetSpec,
+    name: String,
+    requests: &[(String, String)],
+) -> ServerPods {
     let entry = &target.entry;
     let limits = job.runtime.target_limits(contender.limits, entry.limits());
     let cpus = limits.cpus.map(|cpus: Cpus| ("cpu".to_owned(), f64::from(cpus).to_string()));
     let memory =
         limits.memory.map(|memory: Memory| ("memory".to_owned(), memory.bytes().to_string()));
+    let limits: BTreeMap<String, String> = cpus.into_iter().chain(memory).collect();
     // No pool of connections: loadgen runs no backends in a cluster.
     let (words, variables) = target.clone().running_in(FOLDER).filled(
         "0.0.0.0",
@@ -106,7 +159,9 @@ fn pods(job: &Job, contender: &Contender, target: &TargetSpec, name: String) -> 
         port: entry.port,
         user: entry.user,
         replicas,
-        limits: cpus.into_iter().chain(memory).collect(),
+        // A resource with a limit is requested as much, and no more could be.
+        requests: requests.iter().filter(|(name, _)| !limits.contains_key(name)).cloned().collect(),
+        limits,
         ready: match &entry.ready {
             Check::Path(path) => Ready::Path(path.clone()),
             Check::Grpc => Ready::Grpc,
@@ -129,6 +184,7 @@ fn server(contender: &Contender, target: &TargetSpec, pods: &ServerPods, key: &s
                 key: key.to_owned(),
                 replicas: pods.replicas,
             },
+            target: target.name.clone(),
             image: pods.image.clone(),
             server: ServerRecord {
                 framework: entry.framework.clone(),

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     /// Options that are packed with what is loaded, or count here alone.
-    const HERE: [&str; 44] = [
+    const HERE: [&str; 46] = [
         "otlp",
         "scenario",
         "urls",
@@ -132,6 +132,8 @@ mod tests {
         "limits",
         "node_selector",
         "target_node_selector",
+        "target_requests",
+        "target_toleration",
         "toleration",
         "help",
         "version",

@@ -127,9 +127,21 @@ pub fn job(
     if numbers.users.is_empty() {
         numbers.users.push(scenario.load.users);
     }
-    let contenders = product(&subject.names(aa), &numbers);
+    let mut contenders = product(&subject.names(aa), &numbers);
+    for contender in &mut contenders {
+        let server = subject.running().get(contender.index).or(subject.running().last());
+        if let Some(deployed) = server.and_then(|server| server.deployed.as_ref()) {
+            contender.target.clone_from(&deployed.target);
+            contender.server_workers = deployed.server.workers;
+            contender.replicas = deployed.server.replicas;
+        }
+    }
     let rounds = rounds.unwrap_or(match subject {
-        Subject::Running(_) if contenders.len() == 1 && probe.is_none() => 1,
+        Subject::Running(_)
+            if contenders.len() == 1 && probe.is_none() && !subject.is_deployed() =>
+        {
+            1
+        }
         _ if duet => DUETS,
         _ => 5,
     });

@@ -125,11 +125,10 @@ impl Session<'_> {
     ) -> Result<(MeasuredRound, Option<LabError>), Stopped> {
         let Begun { name, plan, .. } = begun;
         let server = self.job().running(begun.contender);
-        let idle = match server.and_then(|server| self.idle_pods.get(&server.name)) {
-            Some(memory) => BTreeMap::from([("target".to_owned(), *memory)]),
+        let idle = match server.and_then(|server| self.pods.get(&server.name)) {
+            Some(ready) => BTreeMap::from([("target".to_owned(), ready.idle_bytes)]),
             None => self.idle_memory(begun, before, running.as_deref_mut()).await,
         };
-        let deployed = server.and_then(|server| server.deployed.clone());
         let Verified { counters: verified, answers, failed } =
             self.verify(begun, running.as_deref_mut()).await?;
         let json_keys = json_keys(&answers);
@@ -146,13 +145,14 @@ impl Session<'_> {
         if let (Some(control), None) = (&self.control, self.job().method.slicing()) {
             round_control.changes = control.open(name, plan);
         }
+        let pods_watch = self.watch_pods(begun.contender, &stop).await?;
         let refusals = self.lab.is_none().then(Refusals::default);
         let mut services =
             Services::of(running.as_deref_mut(), &mut self.standing.targets, self.lab.as_mut());
         let watch = Watch::new(services.watched(&self.generator, self.probe.as_ref()), plan)
             .telling(self.observers.usage_teller())
             .profiling(&profilers)
-            .deployed(deployed)
+            .over_pods(pods_watch)
             .within(surroundings);
         let (tell_start, start_told) = oneshot::channel();
         let mut relay = Relay {
@@ -176,7 +176,8 @@ impl Session<'_> {
         let mut observed = watch.end().await;
         observed.add_idle(&idle);
         let fault = observed.pods_fault.take().zip(server);
-        let ended = ended.or(fault.map(|(what, server)| pods::fault(server, what)));
+        // The pod that is lost says more than connections that are refused.
+        let ended = fault.map(|(what, server)| pods::fault(server, what)).or(ended);
         let after = match ended {
             // A replica or the balancer may be gone.
             Some(_) => Vec::new(),

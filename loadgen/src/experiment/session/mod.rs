@@ -30,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::calibration::{calibration, can_be_told};
 use self::generator::Generator;
+use self::pods::ReadyPods;
 use self::probe::Probe;
 pub use self::profiling::ToProfile;
 use self::standing::{ContenderIndex, Standing};
@@ -64,8 +65,8 @@ pub struct Session<'a> {
     lab: Option<Lab>,
     /// Targets that are up without load.
     standing: Standing,
-    /// Memory, before any load, of the servers that loadgen has deployed in a cluster, in bytes, by name.
-    idle_pods: BTreeMap<String, u64>,
+    /// Pods of the servers that loadgen has deployed in a cluster, by the name of the server.
+    pods: BTreeMap<String, ReadyPods>,
     generator: Generator,
     /// Process that measures beside the load, if the jobs have one, from the start of the services on.
     probe: Option<Probe>,
@@ -101,7 +102,7 @@ impl<'a> Session<'a> {
             current: 0,
             lab,
             standing: Standing::default(),
-            idle_pods: BTreeMap::new(),
+            pods: BTreeMap::new(),
             generator: Generator::Process,
             probe: None,
             observers,

@@ -2,26 +2,45 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
 use super::stopped::{Stopped, unless};
 use crate::experiment::job::{Job, Remote};
 use crate::experiment::observe::Event;
-use crate::experiment::subject::{Deployed, Server, Subject};
+use crate::experiment::subject::Server;
 use crate::failure::Failure;
-use crate::lab::{LabError, Observed, UsageTeller};
-use crate::measure::{PodsRecord, ResourceRecord};
+use crate::lab::{LabError, Observed, Pods, PodsWindow, UsageTeller};
+use crate::measure::ResourceRecord;
 
 /// Time for the pods of a server to become ready, if the manager waits for ever.
 const LIMIT: Duration = Duration::from_secs(600);
 
-/// Time that the nodes take to know where all ready pods of a Service are. Connections of users that are opened before
-/// would all go to the first ones.
+/// Time for the nodes to learn where all ready pods of a Service are: kube-proxy takes a second, unless the cluster sets
+/// another time. Connections that users open before would all go to the first pods.
 const SETTLED: Duration = Duration::from_secs(2);
 
-/// Time of a measurement.
+/// Greatest delay of a window after the beginning of the hold: CPU time of a later one would be divided by requests of which
+/// it saw nothing.
+const LATEST: Duration = Duration::from_millis(250);
+
+/// Greatest number of readings of a server's memory before the load, and the greatest growth between two that counts as none.
+const READINGS: u32 = 30;
+const NONE: f64 = 0.01;
+
+/// Time between two readings.
+const EVERY: Duration = Duration::from_millis(100);
+
+/// Pods of a server that are ready.
+#[derive(Debug, Clone)]
+pub(super) struct ReadyPods {
+    pods: Pods,
+    /// Memory that they used together before any load, in bytes.
+    pub idle_bytes: u64,
+}
+
+/// A measurement of pods.
 pub(super) struct Hold {
     /// Start of the hold.
     pub begin: Instant,
@@ -29,6 +48,13 @@ pub(super) struct Hold {
     pub end: Option<Instant>,
     /// Cancelled to end it.
     pub over: CancellationToken,
+}
+
+/// A window that is connected ahead of its round.
+pub(super) struct PodsWatch {
+    window: PodsWindow,
+    /// Ends the round if a pod is lost.
+    stop: CancellationToken,
 }
 
 impl Session<'_> {
@@ -39,35 +65,56 @@ impl Session<'_> {
             Some(Remote::Awaited(workers)) => workers.limit.unwrap_or(LIMIT),
             _ => LIMIT,
         };
-        let mut has_waited = false;
-        for server in jobs.iter().flat_map(|job| deployed(&job.subject)) {
-            let (Some(deployed), false) =
-                (&server.deployed, self.idle_pods.contains_key(&server.name))
+        let mut new = Vec::new();
+        for server in jobs.iter().flat_map(|job| job.subject.running()) {
+            let (Some(deployed), false) = (&server.deployed, self.pods.contains_key(&server.name))
             else {
                 continue;
             };
             self.observers.tell(Event::Phase(&format!("waiting for the pods of {}", server.name)));
-            let ready = async {
-                deployed.observers.all_ready(limit).await?;
-                deployed.observers.memory().await
-            };
-            let memory = unless(&self.interrupt, ready).await?;
-            let memory = memory.map_err(|what| Failure::from(fault(server, what)))?;
-            self.idle_pods.insert(server.name.clone(), memory);
-            has_waited = true;
+            let ready = unless(&self.interrupt, deployed.observers.all_ready(limit)).await?;
+            new.push((server, ready.map_err(|what| failure(server, what))?));
         }
-        if has_waited {
-            unless(&self.interrupt, tokio::time::sleep(SETTLED)).await?;
+        if new.is_empty() {
+            return Ok(());
+        }
+        unless(&self.interrupt, sleep(SETTLED)).await?;
+        for (server, pods) in new {
+            let idle_bytes = unless(&self.interrupt, settled_memory(&pods)).await?;
+            let idle_bytes = idle_bytes.map_err(|what| failure(server, what))?;
+            self.pods.insert(server.name.clone(), ReadyPods { pods, idle_bytes });
         }
         Ok(())
     }
+
+    /// Connects to the pods of a contender's server, ahead of a round that `stop` ends. `None` for a server that loadgen has
+    /// not deployed.
+    pub(super) async fn watch_pods(
+        &self,
+        contender: usize,
+        stop: &CancellationToken,
+    ) -> Result<Option<PodsWatch>, Stopped> {
+        let Some(server) = self.job().running(contender) else { return Ok(None) };
+        let Some(ready) = self.pods.get(&server.name) else { return Ok(None) };
+        let connected = unless(&self.interrupt, ready.pods.connect()).await?;
+        let window = connected.map_err(|what| failure(server, what))?;
+        Ok(Some(PodsWatch { window, stop: stop.clone() }))
+    }
 }
 
-fn deployed(subject: &Subject) -> &[Server] {
-    match subject {
-        Subject::Running(servers) => servers,
-        Subject::Lab { .. } => &[],
+/// Returns the memory of pods when it no longer grows: when one process of a server answers, others may still start.
+async fn settled_memory(pods: &Pods) -> Result<u64, String> {
+    let mut before = pods.memory().await?;
+    for _ in 1..READINGS {
+        sleep(EVERY).await;
+        let now = pods.memory().await?;
+        let has_settled = now as f64 <= before as f64 * (1.0 + NONE);
+        before = now;
+        if has_settled {
+            break;
+        }
     }
+    Ok(before)
 }
 
 /// Returns the error of a server whose pods have this fault.
@@ -75,29 +122,39 @@ pub(super) fn fault(server: &Server, what: String) -> LabError {
     LabError::ServerPods { server: server.name.clone(), what }
 }
 
-/// Measures the resources that the pods of a server use in the hold of a round.
-pub(super) async fn observe(
-    deployed: &Deployed,
-    hold: Hold,
-    tell: Option<UsageTeller>,
-) -> Observed {
-    match window(deployed, hold, tell).await {
-        Ok(observed) => observed.unwrap_or_default(),
-        Err(why) => Observed { pods_fault: Some(why), ..Observed::default() },
+fn failure(server: &Server, what: String) -> Stopped {
+    Failure::from(fault(server, what)).into()
+}
+
+impl PodsWatch {
+    /// Measures the resources that the pods use in the hold of the round. Ends the round if a pod is lost.
+    pub(super) async fn observe(self, hold: Hold, tell: Option<UsageTeller>) -> Observed {
+        let Self { window, stop } = self;
+        match observe(window, hold, tell).await {
+            Ok(observed) => observed.unwrap_or_default(),
+            Err(why) => {
+                stop.cancel();
+                Observed { pods_fault: Some(why), ..Observed::default() }
+            }
+        }
     }
 }
 
-/// Returns `None` if the round ended before its hold.
-async fn window(
-    deployed: &Deployed,
+/// Returns `None` if the round ended before its hold, or the window began too late.
+async fn observe(
+    mut window: PodsWindow,
     hold: Hold,
     tell: Option<UsageTeller>,
 ) -> Result<Option<Observed>, String> {
-    let mut window = deployed.observers.connect().await?;
     if timeout_at(hold.begin, hold.over.cancelled()).await.is_ok() {
         return Ok(None);
     }
-    window.begin().await?;
+    tokio::select! {
+        biased;
+        () = hold.over.cancelled() => return Ok(None),
+        begun = window.begin() => begun?,
+    }
+    let is_late = hold.begin.elapsed() > LATEST;
     let end = async {
         match hold.end {
             Some(end) => drop(timeout_at(end, hold.over.cancelled()).await),
@@ -110,7 +167,9 @@ async fn window(
         told = window.tell("target", tell.as_ref()) => told?,
     }
     let (replicas, pods) = window.end().await?;
+    if is_late {
+        return Ok(None);
+    }
     let services = [("target".to_owned(), ResourceRecord::together(&replicas))].into();
-    let target_pods = Some(PodsRecord { cpus: deployed.cpus(pods.cpus), ..pods });
-    Ok(Some(Observed { services, replicas, target_pods, ..Observed::default() }))
+    Ok(Some(Observed { services, replicas, target_pods: Some(pods), ..Observed::default() }))
 }

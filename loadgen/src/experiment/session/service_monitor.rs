@@ -10,11 +10,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::generator::Generator;
-use super::pods::{self, Hold};
+use super::pods::{Hold, PodsWatch};
 use super::probe::Probe;
 use super::standing::ContenderIndex;
 use crate::engine::Plan;
-use crate::experiment::subject::Deployed;
 use crate::lab::{
     Lab, LabError, Observed, Profiler, Sampling, Surroundings, Target, UsageTeller, Watched,
     Window, memory_now,
@@ -137,8 +136,8 @@ pub(super) struct Watch {
     surroundings: Surroundings,
     /// Profilers of the target's servers, which sample while the full load is held; empty without profiling.
     profilers: Vec<Profiler>,
-    /// How the server is deployed in a cluster, whose pods then observe it; `None` for another server.
-    deployed: Option<Deployed>,
+    /// Watch over the pods of a server in a cluster; `None` for another server, and after the start of the load.
+    pods: Option<PodsWatch>,
     /// Task that watches; `None` before the start of the load.
     task: Option<JoinHandle<Observed>>,
 }
@@ -156,15 +155,15 @@ impl Watch {
             tell: None,
             surroundings,
             profilers: Vec::new(),
-            deployed: None,
+            pods: None,
             task: None,
         }
     }
 
-    /// Sets how the server is deployed in a cluster.
+    /// Sets the watch over the pods of a server in a cluster.
     #[must_use]
-    pub(super) fn deployed(self, deployed: Option<Deployed>) -> Self {
-        Self { deployed, ..self }
+    pub(super) fn over_pods(self, pods: Option<PodsWatch>) -> Self {
+        Self { pods, ..self }
     }
 
     /// Sets what is observed besides the services.
@@ -190,12 +189,12 @@ impl Watch {
         let (watched, surroundings) = (self.watched.clone(), self.surroundings.clone());
         let profilers = self.profilers.clone();
         let (tell, over, begin, end) = (self.tell.clone(), self.over.clone(), self.begin, self.end);
-        let deployed = self.deployed.clone();
+        let pods = self.pods.take();
         self.task = Some(tokio::spawn(async move {
-            if let Some(deployed) = deployed {
+            if let Some(pods) = pods {
                 let end = end.map(|end| start + end);
                 let hold = Hold { begin: start + begin, end, over };
-                return pods::observe(&deployed, hold, tell).await;
+                return pods.observe(hold, tell).await;
             }
             if watched.is_empty() {
                 // Neither server nor load is on this machine, so that what happens here says nothing of the test.

@@ -24,6 +24,7 @@ pub(super) fn of(
     let (ranked, bound) = targets.iter().partition::<Vec<&TargetRecord>, _>(is_its_own);
     // The precision of a single server needs its interval.
     let is_alone = matches!(job.subject, Subject::Running(_))
+        && !job.subject.is_deployed()
         && job.contenders.len() == 1
         && stages.is_empty();
     let has_whole = |target: &TargetRecord| target.rounds.iter().any(|round| round.whole);

@@ -43,7 +43,7 @@ pub(super) fn load(job: &Job, measured: &Measured) -> LoadRecord {
         probe_per_s: job.probe,
         trace_one_in: job.trace_one_in,
         rounds: measured.rounds_planned.or(measured.stages.last().copied()).unwrap_or(job.rounds),
-        one_start: job.method.is_one_start(),
+        one_start: job.is_one_start(),
         slices: slicing.map(|slicing| slicing.slices),
         slice_warmup_s: later.map(|warmup| warmup.as_secs_f64()),
         workers: measured.workers,

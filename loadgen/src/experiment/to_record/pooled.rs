@@ -53,7 +53,7 @@ pub fn pool(
     let thresholds = thresholds::judge(&contender.name, scenario, &scored);
     let rounds_recorded: Vec<RoundRecord> =
         rounds.iter().map(|round| round_record(scenario, round, conditions)).collect();
-    let one_start = job.method.is_one_start();
+    let one_start = job.is_one_start();
     let over_rounds = StepOverRounds::of(&rounds_recorded, one_start, |round| &round.total);
     let of_steps = (0..steps.len())
         .map(|index| StepOverRounds::of(&rounds_recorded, one_start, |round| &round.steps[index]));

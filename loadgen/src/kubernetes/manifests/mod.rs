@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::pod_template::{Pods, Toleration};
 pub use self::servers::{FOLDER, OBSERVER_PORT, Ready, ServerPods, Servers};
-pub(super) use self::servers::{SERVER, SERVER_OF, SERVERS};
+pub(super) use self::servers::{OBSERVER, SERVER, SERVER_OF, SERVERS};
 
 /// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
 /// other variables, because the controller appends it to them.
@@ -282,6 +282,7 @@ mod tests {
             port: 80,
             user: Some(1000),
             replicas: 4,
+            requests: [("example.com/gpu".to_owned(), "1".to_owned())].into(),
             limits: limits.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ready: Ready::Path("/healthz".to_owned()),
             start_limit: Duration::from_secs(30),
@@ -291,6 +292,7 @@ mod tests {
             all: vec![shop],
             observer_key: "key".to_owned(),
             node_selector: [("pool".to_owned(), "app".to_owned())].into(),
+            tolerations: of.pods.tolerations.clone(),
         };
         assert_eq!(of.job(false)["metadata"]["labels"][SERVERS], "1");
         insta::assert_snapshot!(yaml(&of.servers()).unwrap());

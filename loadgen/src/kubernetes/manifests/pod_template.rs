@@ -167,7 +167,7 @@ pub(super) fn no_mesh() -> Value {
     json!({"linkerd.io/inject": "disabled", "sidecar.istio.io/inject": "false"})
 }
 
-/// What a container of loadgen may do.
+/// Returns the rights of a container of loadgen.
 pub(super) fn restricted() -> Value {
     json!({
         "allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true,

@@ -14,8 +14,14 @@ use super::{Manifests, RUN, Toleration, base64};
 /// Port at which loadgen answers beside a server.
 pub const OBSERVER_PORT: u16 = 7_448;
 
+/// Time for a server to answer when it is asked whether it is ready, in seconds.
+const PROBE_S: u32 = 10;
+
 /// Name of a server's container.
 pub(in crate::kubernetes) const SERVER: &str = "server";
+
+/// Name of loadgen's container beside it.
+pub(in crate::kubernetes) const OBSERVER: &str = "observer";
 
 /// Label of all that belongs to the servers of a run.
 pub(in crate::kubernetes) const SERVER_OF: &str = "loadgen/server-of";
@@ -60,6 +66,8 @@ pub struct ServerPods {
     pub user: Option<u32>,
     /// Number of pods.
     pub replicas: u32,
+    /// CPU, memory and others that each pod gets.
+    pub requests: BTreeMap<String, String>,
     /// CPU and memory that no pod exceeds.
     pub limits: BTreeMap<String, String>,
     /// Check that it must pass before it is ready.
@@ -70,7 +78,7 @@ pub struct ServerPods {
     pub has_folder: bool,
 }
 
-/// What all servers of a run have in common.
+/// The servers of a run, and all that they have in common.
 #[derive(Debug, Clone, Default)]
 pub struct Servers {
     /// The servers.
@@ -79,6 +87,8 @@ pub struct Servers {
     pub observer_key: String,
     /// Labels of the nodes on which they may run.
     pub node_selector: BTreeMap<String, String>,
+    /// Taints that these nodes may have.
+    pub tolerations: Vec<Toleration>,
 }
 
 impl ServerPods {
@@ -179,7 +189,7 @@ impl Manifests {
             "containers": [self.server_container(server), self.observer(server)],
         });
         if server.has_folder {
-            spec["volumes"] = json!([{"name": "folder", "emptyDir": {}}]);
+            spec["volumes"] = json!([{"name": "folder", "emptyDir": {"medium": "Memory"}}]);
         }
         if !self.pods.pull_secrets.is_empty() {
             let names = self.pods.pull_secrets.iter().map(|name| json!({"name": name}));
@@ -188,8 +198,9 @@ impl Manifests {
         if !self.servers.node_selector.is_empty() {
             spec["nodeSelector"] = json!(self.servers.node_selector);
         }
-        if !self.pods.tolerations.is_empty() {
-            spec["tolerations"] = self.pods.tolerations.iter().map(Toleration::manifest).collect();
+        if !self.servers.tolerations.is_empty() {
+            spec["tolerations"] =
+                self.servers.tolerations.iter().map(Toleration::manifest).collect();
         }
         json!({
             "apiVersion": "apps/v1",
@@ -211,7 +222,10 @@ impl Manifests {
     fn server_container(&self, server: &ServerPods) -> Value {
         let variables = server.variables.keys().map(|name| of_secret(name, &server.name, name));
         let check = match &server.ready {
-            Ready::Path(path) => json!({"httpGet": {"path": path, "port": server.port}}),
+            // Some frameworks refuse another host than the one by which the load comes.
+            Ready::Path(path) => json!({"httpGet": {
+                "path": path, "port": server.port, "httpHeaders": [{"name": "Host", "value": server.name}],
+            }}),
             Ready::Grpc => json!({"grpc": {"port": server.port}}),
             Ready::Listens => json!({"tcpSocket": {"port": server.port}}),
         };
@@ -220,12 +234,13 @@ impl Manifests {
             "image": server.image,
             "env": variables.collect::<Vec<_>>(),
             "ports": [{"containerPort": server.port}],
-            "resources": {"limits": server.limits},
+            "resources": {"requests": server.requests, "limits": server.limits},
             "securityContext": {"allowPrivilegeEscalation": false},
             "startupProbe": check,
             "terminationMessagePolicy": "FallbackToLogsOnError",
         });
         container["startupProbe"]["periodSeconds"] = json!(1);
+        container["startupProbe"]["timeoutSeconds"] = json!(PROBE_S);
         container["startupProbe"]["failureThreshold"] = json!(server.start_limit.as_secs().max(1));
         if !server.words.is_empty() {
             container["args"] = server.words.iter().map(|word| json!(literal(word))).collect();
@@ -239,9 +254,6 @@ impl Manifests {
         if server.has_folder {
             container["volumeMounts"] = json!([{"name": "folder", "mountPath": FOLDER}]);
         }
-        if let Some(policy) = &self.pods.pull_policy {
-            container["imagePullPolicy"] = json!(policy);
-        }
         container
     }
 
@@ -249,7 +261,7 @@ impl Manifests {
     fn observer(&self, server: &ServerPods) -> Value {
         let of_pod = |field: &str| json!({"fieldRef": {"fieldPath": field}});
         let mut container = json!({
-            "name": "observer",
+            "name": OBSERVER,
             "image": self.pods.image,
             "command": ["loadgen"],
             "args": ["observe", format!("--port={OBSERVER_PORT}")],
@@ -257,6 +269,10 @@ impl Manifests {
                 {"name": "LOADGEN_POD", "valueFrom": of_pod("metadata.name")},
                 {"name": "LOADGEN_NODE", "valueFrom": of_pod("spec.nodeName")},
                 of_secret("LOADGEN_OBSERVER_KEY", &server.name, KEY),
+                // The limit in force, which may be the namespace's, or else the CPUs of the node.
+                {"name": "LOADGEN_SERVER_CPU", "valueFrom": {"resourceFieldRef": {
+                    "containerName": SERVER, "resource": "limits.cpu", "divisor": "1m",
+                }}},
             ],
             // It reads a few files once a second.
             "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},

@@ -10,12 +10,15 @@ use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{TcpStream, lookup_host};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::message::{About, Answer, Pod, Question};
+use super::message::{About, Answer, Containers, Pod, Question};
 use crate::lab::resources::UsageTeller;
 use crate::measure::{PodsRecord, PresentUsage, ResourceRecord};
 
 /// Time for a pod to answer. Its server may leave it little of the CPU.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(15);
+
+/// Attempts to connect to a pod, which may have too many connections.
+const ATTEMPTS: u32 = 5;
 
 /// Time between two looks at pods that are not all ready.
 const LOOK: Duration = Duration::from_millis(500);
@@ -34,11 +37,11 @@ pub struct Observers {
     pub replicas: u32,
 }
 
-/// Pods that are all ready.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Ready {
-    addresses: Vec<SocketAddr>,
-    pods: Vec<Pod>,
+/// The pods of a server, as they were when all of them were ready: none may be another one later.
+#[derive(Debug, Clone)]
+pub struct Pods {
+    key: String,
+    all: Vec<(SocketAddr, Pod)>,
 }
 
 impl Observers {
@@ -46,49 +49,56 @@ impl Observers {
     ///
     /// # Errors
     /// Returns what was wrong with the pods last.
-    pub async fn all_ready(&self, limit: Duration) -> Result<(), String> {
+    pub async fn all_ready(&self, limit: Duration) -> Result<Pods, String> {
         let until = Instant::now() + limit;
         loop {
             match self.ready().await {
-                Ok(_) => return Ok(()),
+                Ok(pods) => return Ok(pods),
                 Err(why) if Instant::now() >= until => return Err(why),
                 Err(_) => sleep(LOOK).await,
             }
         }
     }
 
-    /// Returns the memory of all pods together, in bytes.
-    ///
-    /// # Errors
-    /// Returns what is wrong if not all of them answer.
-    pub async fn memory(&self) -> Result<u64, String> {
-        Ok(self.ready().await?.pods.iter().map(|pod| pod.memory_bytes).sum())
-    }
-
     /// Asks each pod. The error is what is wrong if not all of them are ready.
-    async fn ready(&self) -> Result<Ready, String> {
+    async fn ready(&self) -> Result<Pods, String> {
         let found = timeout(LIMIT, lookup_host(&self.address)).await;
         let found = found.map_err(|_| "no answer of the cluster's DNS".to_owned())?;
-        // A name without addresses does not exist.
-        let addresses: BTreeSet<SocketAddr> = found.into_iter().flatten().collect();
+        // Without a pod that is ready, the name has no address, which is an error of the system's own.
+        let addresses: BTreeSet<SocketAddr> = found
+            .map_err(|error| format!("no pod is ready, by the cluster's DNS: {error}"))?
+            .collect();
         if addresses.len() != self.replicas as usize {
             return Err(format!("{} of {} pods are ready", addresses.len(), self.replicas));
         }
-        let mut ready = Ready::default();
+        let mut all = Vec::new();
         for address in addresses {
-            ready.pods.push(self.pod(address).await?);
-            ready.addresses.push(address);
+            all.push((address, pod(&self.key, address).await?));
         }
-        Ok(ready)
+        Ok(Pods { key: self.key.clone(), all })
     }
+}
 
-    async fn pod(&self, address: SocketAddr) -> Result<Pod, String> {
-        let mut connection = Connection::new(address).await?;
-        connection.ask(&self.key, About::Pod).await?;
-        match connection.next().await? {
-            Answer::Pod(pod) => Ok(pod),
-            other => Err(unlike(&other)),
+async fn pod(key: &str, address: SocketAddr) -> Result<Pod, String> {
+    let mut connection = Connection::new(address, key, About::Pod).await?;
+    match connection.next().await? {
+        Answer::Pod(pod) => Ok(pod),
+        other => Err(unlike(&other)),
+    }
+}
+
+impl Pods {
+    /// Returns the memory of all pods together now, in bytes.
+    ///
+    /// # Errors
+    /// Returns what is wrong with a pod.
+    pub async fn memory(&self) -> Result<u64, String> {
+        let mut sum = 0;
+        for (address, before) in &self.all {
+            let now = pod(&self.key, *address).await.map_err(|why| silent(before, &why))?;
+            sum += now.memory_bytes;
         }
+        Ok(sum)
     }
 
     /// Connects to all pods, ahead of a window.
@@ -96,13 +106,12 @@ impl Observers {
     /// # Errors
     /// Returns what is wrong if not all of them answer.
     pub async fn connect(&self) -> Result<Window, String> {
-        let Ready { addresses, pods } = self.ready().await?;
         let mut connections = Vec::new();
-        for address in addresses {
-            let mut connection = Connection::new(address).await?;
-            connection.ask(&self.key, About::Window).await?;
-            connections.push(connection);
+        for (address, pod) in &self.all {
+            let made = Connection::new(*address, &self.key, About::Window).await;
+            connections.push(made.map_err(|why| silent(pod, &why))?);
         }
+        let pods = self.all.iter().map(|(_, pod)| pod.clone()).collect();
         Ok(Window { pods, connections })
     }
 }
@@ -122,11 +131,11 @@ impl Window {
     pub async fn begin(&mut self) -> Result<(), String> {
         for (pod, connection) in self.pods.iter().zip(&mut self.connections) {
             let sent = connection.to.write_all(b"\n").await;
-            sent.map_err(|error| lost(pod, &error.to_string()))?;
+            sent.map_err(|error| silent(pod, &error.to_string()))?;
         }
         for (pod, connection) in self.pods.iter().zip(&mut self.connections) {
-            match connection.next().await.map_err(|why| lost(pod, &why))? {
-                Answer::Began => {}
+            match connection.next().await.map_err(|why| silent(pod, &why))? {
+                Answer::Began { containers } => same(pod, &containers)?,
                 other => return Err(unlike(&other)),
             }
         }
@@ -142,7 +151,7 @@ impl Window {
         loop {
             // Each pod speaks once a second.
             for (at, connection) in self.connections.iter_mut().enumerate() {
-                match connection.next().await.map_err(|why| lost(&self.pods[at], &why))? {
+                match connection.next().await.map_err(|why| silent(&self.pods[at], &why))? {
                     Answer::Now { cpu_percent, memory_bytes } => {
                         present[at] = PresentUsage { cpu_percent, memory_bytes };
                     }
@@ -165,31 +174,54 @@ impl Window {
     /// Returns which pod did not last until the end.
     pub async fn end(mut self) -> Result<(Vec<ResourceRecord>, PodsRecord), String> {
         for (pod, connection) in self.pods.iter().zip(&mut self.connections) {
-            connection.shut().await.map_err(|why| lost(pod, &why))?;
+            connection.shut().await.map_err(|why| silent(pod, &why))?;
         }
-        let (mut all, mut nodes) = (Vec::new(), BTreeMap::new());
+        let mut all = Vec::new();
+        let mut nodes: BTreeMap<String, Node> = BTreeMap::new();
         for (pod, connection) in self.pods.iter().zip(&mut self.connections) {
             loop {
-                match connection.next().await.map_err(|why| lost(pod, &why))? {
+                match connection.next().await.map_err(|why| silent(pod, &why))? {
                     Answer::Now { .. } => {}
-                    Answer::Used { record, node_busy_percent, has_ended: false } => {
+                    Answer::Used { record, node_busy_percent, containers } => {
+                        same(pod, &containers)?;
                         all.push(*record);
-                        nodes.insert(pod.node.clone(), (pod.node_cpus, node_busy_percent));
+                        let node = nodes.entry(pod.node.clone()).or_default();
+                        node.cpus = f64::from(pod.node_cpus);
+                        node.of_pods = (node.of_pods + pod.cpus).min(node.cpus);
+                        node.busy_percent = node_busy_percent;
                         break;
-                    }
-                    Answer::Used { has_ended: true, .. } => {
-                        return Err(format!(
-                            "the server in {} has ended during the round",
-                            place(pod)
-                        ));
                     }
                     other => return Err(unlike(&other)),
                 }
             }
         }
-        let cpus: u32 = nodes.values().map(|(cpus, _)| cpus).sum();
-        let nodes_busy_percent = nodes.into_iter().map(|(node, (_, busy))| (node, busy)).collect();
-        Ok((all, PodsRecord { cpus: f64::from(cpus), nodes_busy_percent }))
+        let of_nodes: f64 = nodes.values().map(|node| node.cpus).sum();
+        let busy: f64 = nodes.values().map(|node| node.cpus * node.busy_percent).sum();
+        let record = PodsRecord {
+            cpus: nodes.values().map(|node| node.of_pods).sum(),
+            busy_percent: busy / of_nodes.max(1.0),
+            nodes_busy_percent: nodes
+                .into_iter()
+                .map(|(name, node)| (name, node.busy_percent))
+                .collect(),
+        };
+        Ok((all, record))
+    }
+}
+
+#[derive(Default)]
+struct Node {
+    cpus: f64,
+    /// CPUs that the pods of the server may use.
+    of_pods: f64,
+    busy_percent: f64,
+}
+
+/// Returns an error if a container of the pod is not there any more.
+fn same(pod: &Pod, containers: &Containers) -> Result<(), String> {
+    match pod.containers.is_subset(containers) {
+        true => Ok(()),
+        false => Err(format!("the server in {} has ended, or was started again", place(pod))),
     }
 }
 
@@ -201,8 +233,8 @@ fn place(pod: &Pod) -> String {
     format!("pod {} on {}", pod.name, pod.node)
 }
 
-fn lost(pod: &Pod, why: &str) -> String {
-    format!("the {} was lost during the round: {why}", place(pod))
+fn silent(pod: &Pod, why: &str) -> String {
+    format!("the pod was lost, or loadgen beside the server does not answer: {}: {why}", place(pod))
 }
 
 #[derive(Debug)]
@@ -214,21 +246,33 @@ struct Connection {
 }
 
 impl Connection {
-    async fn new(address: SocketAddr) -> Result<Self, String> {
-        let connected = timeout(LIMIT, TcpStream::connect(address)).await;
-        let stream = connected
-            .map_err(|_| format!("no connection to {address} within {}", LIMIT.as_secs()))?
-            .map_err(|error| format!("{address}: {error}"))?;
-        stream.set_nodelay(true).map_err(|error| error.to_string())?;
-        let (from, to) = stream.into_split();
-        Ok(Self { from: BufReader::new(from), to, line: Vec::new() })
-    }
-
-    async fn ask(&mut self, key: &str, about: About) -> Result<(), String> {
+    /// Connects, and asks.
+    async fn new(address: SocketAddr, key: &str, about: About) -> Result<Self, String> {
         let question = Question { key: key.to_owned(), about };
         let mut line = serde_json::to_vec(&question).map_err(|error| error.to_string())?;
         line.push(b'\n');
-        self.to.write_all(&line).await.map_err(|error| error.to_string())
+        let mut attempt = 1;
+        loop {
+            let connected = timeout(LIMIT, Self::ask(address, &line)).await;
+            match connected {
+                Ok(Ok(connection)) => return Ok(connection),
+                Ok(Err(error)) if attempt == ATTEMPTS => return Err(format!("{address}: {error}")),
+                Ok(Err(_)) => sleep(LOOK).await,
+                Err(_) => {
+                    let limit = LIMIT.as_secs();
+                    return Err(format!("no connection to {address} within {limit} s"));
+                }
+            }
+            attempt += 1;
+        }
+    }
+
+    async fn ask(address: SocketAddr, line: &[u8]) -> std::io::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let (from, mut to) = stream.into_split();
+        to.write_all(line).await?;
+        Ok(Self { from: BufReader::new(from), to, line: Vec::new() })
     }
 
     async fn shut(&mut self) -> Result<(), String> {
@@ -257,21 +301,21 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     use super::*;
-    use crate::lab::observer::serve;
+    use crate::lab::observer::{Place, serve};
 
     /// Observes this machine, whose first process is no server either, as the pod `a`.
     fn observed() -> std::io::Result<Observers> {
         let free = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?;
-        tokio::spawn(serve(free.port(), "sesame", "a", "node-a"));
+        let place = Place { pod: "a".to_owned(), node: "node-a".to_owned(), cpus: 0.5 };
+        tokio::spawn(serve(free.port(), "sesame", place));
         Ok(Observers { address: free.to_string(), key: "sesame".to_owned(), replicas: 1 })
     }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn a_window_tells_what_is_used_in_it() {
-        let observers = observed().unwrap();
-        observers.all_ready(Duration::from_secs(20)).await.unwrap();
-        assert!(observers.memory().await.unwrap() > 1 << 20);
-        let mut window = observers.connect().await.unwrap();
+        let pods = observed().unwrap().all_ready(Duration::from_secs(20)).await.unwrap();
+        assert!(pods.memory().await.unwrap() > 1 << 20);
+        let mut window = pods.connect().await.unwrap();
         window.begin().await.unwrap();
         let told = Arc::new(Mutex::new(Vec::new()));
         let tell: UsageTeller = Arc::new({
@@ -286,7 +330,8 @@ mod tests {
         busy.kill().unwrap();
         busy.wait().unwrap();
         assert!(used.len() == 1 && used[0].cpu_s > 0.1, "{used:?}");
-        assert!(pods.nodes_busy_percent["node-a"] > 1.0 && pods.cpus > 0.0, "{pods:?}");
+        assert!(pods.nodes_busy_percent["node-a"] > 1.0 && pods.busy_percent > 1.0, "{pods:?}");
+        assert!((pods.cpus - 0.5).abs() < 1e-9, "its limit");
         assert!(told.lock().unwrap()[0]["target"].memory_bytes > 1 << 20);
     }
 
@@ -295,27 +340,30 @@ mod tests {
         let observers = observed().unwrap();
         observers.all_ready(Duration::from_secs(20)).await.unwrap();
         let other = Observers { key: "simsalabim".to_owned(), ..observers.clone() };
-        assert_eq!(other.memory().await.unwrap_err(), "the key is not that of this run");
+        let why = other.all_ready(Duration::ZERO).await.unwrap_err();
+        assert_eq!(why, "the key is not that of this run");
         let two = Observers { replicas: 2, ..observers };
         let why = two.all_ready(Duration::ZERO).await.unwrap_err();
         assert_eq!(why, "1 of 2 pods are ready");
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_server_that_was_started_again_is_another_one() {
+        let mut pods = observed().unwrap().all_ready(Duration::from_secs(20)).await.unwrap();
+        pods.all[0].1.containers.insert((4_000_000, 1));
+        let why = pods.connect().await.unwrap().begin().await.unwrap_err();
+        assert_eq!(why, "the server in pod a on node-a has ended, or was started again");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_window_whose_pod_is_gone_names_the_pod() {
+        let pods = observed().unwrap().all_ready(Duration::from_secs(20)).await.unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let connection = Connection::new(address).await.unwrap();
-        let (stream, _) = listener.accept().await.unwrap();
-        let pod = Pod {
-            name: "shop-1".to_owned(),
-            node: "node-a".to_owned(),
-            node_cpus: 2,
-            memory_bytes: 1,
-        };
-        let mut window = Window { pods: vec![pod], connections: vec![connection] };
-        drop(stream);
+        let pods =
+            Pods { all: vec![(listener.local_addr().unwrap(), pods.all[0].1.clone())], ..pods };
+        let mut window = pods.connect().await.unwrap();
+        drop(listener.accept().await.unwrap());
         let why = window.tell("target", None).await.unwrap_err();
-        assert!(why.starts_with("the pod shop-1 on node-a was lost during the round: "), "{why}");
+        assert!(why.contains("does not answer: pod a on node-a: "), "{why}");
     }
 }

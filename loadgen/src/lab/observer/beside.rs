@@ -1,6 +1,6 @@
 //! Answers questions about the server beside which this process runs.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -13,42 +13,53 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
-use super::message::{About, Answer, Pod, Question};
+use super::message::{About, Answer, Containers, Pod, Question};
 use crate::lab::resources::{Surroundings, UsageTeller, Watched, Window, memory_now};
 
-/// Most connections at the same time: a manager has one, and asks for the memory beside it.
-const CONNECTIONS: usize = 16;
+/// Most connections at the same time. A manager has one for each window, and one for each question.
+const CONNECTIONS: usize = 64;
 
 /// Longest question, in bytes.
 const LONGEST: u64 = 1 << 10;
 
-/// Time for a question to arrive.
-const ASK_LIMIT: Duration = Duration::from_secs(10);
+/// Time for a question to arrive: without a key, a connection is of no use.
+const ASK_LIMIT: Duration = Duration::from_secs(2);
+
+/// Time after which it listens again, if the system has no more files.
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// Name of the server among what is watched.
 const SERVER: &str = "target";
 
-/// Answers questions that come with this key, at this port of all addresses, until the process ends. `name` and `node` are
-/// those of the pod.
+/// The pod of a server, as its cluster names it.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// Name of the pod.
+    pub pod: String,
+    /// Name of its node.
+    pub node: String,
+    /// CPUs that the server may use.
+    pub cpus: f64,
+}
+
+/// Answers questions that come with this key, at this port of all addresses, until the process ends.
 ///
 /// # Errors
 /// If this process cannot listen there.
-pub async fn serve(port: u16, key: &str, name: &str, node: &str) -> io::Result<()> {
+pub async fn serve(port: u16, key: &str, place: Place) -> io::Result<()> {
     let listener = match TcpListener::bind((Ipv6Addr::UNSPECIFIED, port)).await {
         Ok(listener) => listener,
         // A machine may have no IPv6.
         Err(_) => TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).await?,
     };
-    let this = Arc::new(Beside {
-        key: Sha256::digest(key),
-        name: name.to_owned(),
-        node: node.to_owned(),
-        connections: Arc::new(Semaphore::new(CONNECTIONS)),
-    });
+    let this = Arc::new(Beside { key: Sha256::digest(key), place });
+    let connections = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
-        // A connection that broke before it was accepted is none.
-        let Ok((stream, _)) = listener.accept().await else { continue };
-        let Ok(permit) = Arc::clone(&this.connections).try_acquire_owned() else { continue };
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(AGAIN).await;
+            continue;
+        };
+        let Ok(permit) = Arc::clone(&connections).try_acquire_owned() else { continue };
         let this = Arc::clone(&this);
         tokio::spawn(async move {
             // A connection that breaks needs no answer.
@@ -61,9 +72,7 @@ pub async fn serve(port: u16, key: &str, name: &str, node: &str) -> io::Result<(
 struct Beside {
     /// Digest of the key: comparing digests takes a time that says nothing of the key.
     key: sha2::digest::Output<Sha256>,
-    name: String,
-    node: String,
-    connections: Arc<Semaphore>,
+    place: Place,
 }
 
 impl Beside {
@@ -77,17 +86,21 @@ impl Beside {
         };
         match question {
             About::Pod => {
-                let memory = memory_now(vec![Watched::beside(SERVER)]);
-                let pod = Pod {
-                    name: self.name.clone(),
-                    node: self.node.clone(),
-                    node_cpus: cpus_of_node(),
-                    memory_bytes: memory.get(SERVER).copied().unwrap_or_default(),
-                };
-                match roots().is_empty() {
-                    false => send(&mut to, &Answer::Pod(pod)).await,
-                    true => send(&mut to, &Answer::Refused(no_server())).await,
+                let containers = containers();
+                if containers.is_empty() {
+                    return send(&mut to, &Answer::Refused(no_server())).await;
                 }
+                let memory = memory_now(vec![Watched::beside(SERVER)]);
+                let node_cpus = cpus_of_node();
+                let pod = Pod {
+                    name: self.place.pod.clone(),
+                    node: self.place.node.clone(),
+                    node_cpus,
+                    cpus: self.place.cpus.min(f64::from(node_cpus)),
+                    memory_bytes: memory.get(SERVER).copied().unwrap_or_default(),
+                    containers,
+                };
+                send(&mut to, &Answer::Pod(pod)).await
             }
             About::Window => window(from, to).await,
         }
@@ -105,10 +118,6 @@ impl Beside {
 /// Waits for the word to begin, and observes the server until the other side ends the window.
 async fn window(mut from: BufReader<OwnedReadHalf>, mut to: OwnedWriteHalf) -> io::Result<()> {
     from.read_u8().await?;
-    let before = roots();
-    if before.is_empty() {
-        return send(&mut to, &Answer::Refused(no_server())).await;
-    }
     let (tell, mut told) = mpsc::unbounded_channel();
     let tell: UsageTeller = Arc::new(move |present| {
         // Nobody listens any more when the connection has broken.
@@ -120,7 +129,7 @@ async fn window(mut from: BufReader<OwnedReadHalf>, mut to: OwnedWriteHalf) -> i
         Ok(window) => window,
         Err(error) => return send(&mut to, &Answer::Refused(error.to_string())).await,
     };
-    send(&mut to, &Answer::Began).await?;
+    send(&mut to, &Answer::Began { containers: containers() }).await?;
     let mut ended = Vec::new();
     let end = from.read_to_end(&mut ended);
     tokio::pin!(end);
@@ -141,8 +150,8 @@ async fn window(mut from: BufReader<OwnedReadHalf>, mut to: OwnedWriteHalf) -> i
     let record = Box::new(observed.services.remove(SERVER).unwrap_or_default());
     let busy = observed.machine.busy_percent.values();
     let node_busy_percent = busy.clone().sum::<f64>() / (busy.len() as f64).max(1.0);
-    let has_ended = before.is_disjoint(&roots());
-    send(&mut to, &Answer::Used { record, node_busy_percent, has_ended }).await
+    let containers = containers();
+    send(&mut to, &Answer::Used { record, node_busy_percent, containers }).await
 }
 
 async fn send(to: &mut OwnedWriteHalf, answer: &Answer) -> io::Result<()> {
@@ -156,23 +165,32 @@ fn no_server() -> String {
         .to_owned()
 }
 
-/// Returns the first processes of the other containers of the pod: the processes that no process of the pod has started.
-/// Each by its ID and its start, because the system reuses IDs.
-fn roots() -> BTreeSet<(u32, String)> {
+/// Returns the first process of each other container of the pod. Processes that no process of the pod has started are the
+/// first ones, and those that `kubectl exec` and probes have started later in the same container.
+fn containers() -> Containers {
     let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let own = std::process::id();
-    // The first process holds the namespace.
-    let others = pids.filter(|pid| *pid != 1 && *pid != own);
-    let root = |pid: u32| {
-        let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // proc_pid_stat(5): the name, in parentheses, may contain any character.
-        let (_, fields) = stat.rsplit_once(')')?;
-        let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
-        let (state, parent, start) = (*fields.first()?, *fields.get(1)?, *fields.get(19)?);
-        (parent == "0" && state != "Z").then(|| (pid, start.to_owned()))
-    };
-    others.filter_map(root).collect()
+    let mut first: BTreeMap<String, (u64, u32)> = BTreeMap::new();
+    // The first process of all holds the namespace.
+    for pid in pids.filter(|pid| *pid != 1 && *pid != own) {
+        let Some(start) = start_of_root(pid) else { continue };
+        // Containers have control groups of their own.
+        let group = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
+        let of_group = first.entry(group).or_insert((start, pid));
+        *of_group = (*of_group).min((start, pid));
+    }
+    first.into_values().map(|(start, pid)| (pid, start)).collect()
+}
+
+/// Returns the start of a process that no process of this namespace has started, in clock ticks since that of the system.
+fn start_of_root(pid: u32) -> Option<u64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // proc_pid_stat(5): the name, in parentheses, may contain any character.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let (state, parent) = (*fields.first()?, *fields.get(1)?);
+    (parent == "0" && state != "Z").then(|| fields.get(19)?.parse().ok())?
 }
 
 /// Returns the number of the machine's CPUs, as its kernel counts them: not those that a limit leaves.

@@ -1,4 +1,6 @@
-//! What is asked and answered: a line of JSON each.
+//! Messages of observers: a line of JSON each.
+
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
@@ -17,8 +19,8 @@ pub(super) struct Question {
 pub(super) enum About {
     /// The pod, and the memory of the server now.
     Pod,
-    /// The resources that the server uses from the next byte on, until the connection's sending side is shut down. Who
-    /// asks can so connect ahead of the moment.
+    /// The resources that the server uses from the next byte on, until the connection's sending side is shut down. A
+    /// connection is so made ahead of the moment.
     Window,
 }
 
@@ -28,29 +30,35 @@ pub(super) enum Answer {
     /// To [`About::Pod`].
     Pod(Pod),
     /// The first answer to [`About::Window`].
-    Began,
-    /// What the server uses now, once a second in a window: CPU time in % of one core, and memory in bytes.
+    Began { containers: Containers },
+    /// Resources that the server uses now, once a second in a window: CPU time in % of one core, and memory in bytes.
     Now { cpu_percent: f64, memory_bytes: u64 },
     /// The last answer to [`About::Window`].
     Used {
         record: Box<ResourceRecord>,
         /// Mean utilization of the node's CPUs by any program, in %.
         node_busy_percent: f64,
-        /// Whether the processes that the server had at the beginning have ended.
-        has_ended: bool,
+        containers: Containers,
     },
     /// Why there is no answer.
     Refused(String),
 }
 
+/// First processes of the other containers of a pod: each by its ID and its start, because the system reuses IDs. A
+/// container that was started again has another one.
+pub(super) type Containers = BTreeSet<(u32, u64)>;
+
 /// A pod of a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pod {
     pub name: String,
     /// Node on which it runs.
     pub node: String,
     /// Number of the node's CPUs.
     pub node_cpus: u32,
+    /// CPUs that the server may use here: its limit, or else those of the node.
+    pub cpus: f64,
     /// Memory of the server now, in bytes.
     pub memory_bytes: u64,
+    pub containers: Containers,
 }

@@ -6,5 +6,5 @@ mod ask;
 mod beside;
 mod message;
 
-pub use self::ask::{Observers, Window};
-pub use self::beside::serve;
+pub use self::ask::{Observers, Pods, Window};
+pub use self::beside::{Place, serve};

@@ -468,8 +468,8 @@ pub enum VerdictKind {
     SlowWorker,
     /// Pods of a target had workers on their node.
     ///
-    /// Pods of a target and workers of the load ran on one node of the cluster, whose CPUs were busy: the load took CPU from
-    /// the server that it measures. The message has the nodes, and how busy they were.
+    /// Pods of a target and workers of the load ran on one node of the cluster, whose CPUs were busy: the load may have
+    /// taken CPU from the server that it measures. The message has the nodes, and how busy they were.
     ///
     /// - **Evidence:** In a round, a node of the target's pods (`target_pods`) is that of a worker (`host` of
     ///   `workers`), and its CPUs were busy for at least 50 % of the time.
