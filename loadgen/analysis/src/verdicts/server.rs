@@ -31,14 +31,23 @@ pub(super) fn unequal_workers(target: &TargetRecord) -> Option<Verdict> {
     let worst =
         |one: &&(f64, f64), other: &&(f64, f64)| (one.1 / one.0).total_cmp(&(other.1 / other.0));
     let (busiest, least) = unequal.iter().min_by(worst)?;
+    let in_pods = target.rounds.iter().any(|round| round.target_pods.is_some());
+    let of = if in_pods { " in the pods" } else { "" };
     let message = format!(
-        "the {workers} server workers got unequal shares in {} of {}: in the worst round, one \
+        "the {workers} server workers{of} got unequal shares in {} of {}: in the worst round, one \
          used {busiest:.0} % of a core and another {least:.0} %",
         unequal.len(),
         counted(target.rounds.len() as u64, "round")
     );
-    let advice = "a connection stays with the server worker that accepted it: use more users, or \
-                  measure with fewer server workers";
+    let advice = match in_pods {
+        true => {
+            "the cluster gives each connection to a pod at random: use more users, or fewer pods"
+        }
+        false => {
+            "a connection stays with the server worker that accepted it: use more users, or \
+             measure with fewer server workers"
+        }
+    };
     Some(verdict(target, VerdictKind::UnequalWorkers, message, advice))
 }
 
