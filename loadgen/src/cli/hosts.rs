@@ -80,7 +80,7 @@ Examples:
   loadgen manager --listen 0.0.0.0:7447 --advertise load-1 --expect-workers 3 \\
       --scenario direct --url http://app-host:8000
   loadgen worker --join join/0                    on the first of the three hosts
-  loadgen manager --resume runs/night             goes on with a run whose manager was killed
+  loadgen manager --resume runs/night             resumes a run whose manager was killed
 
 Exit codes are those of `loadgen run`";
 

@@ -13,11 +13,20 @@ use crate::experiment::run::Run;
 use crate::experiment::run::resume::{Kept, Resumable};
 use crate::failure::{Exit, Failure};
 
-/// Waits for workers on other hosts, and carries out a run with these workers, or goes on with one.
+/// Waits for workers on other hosts, and carries out a run with these workers, or resumes one.
 pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
     if let Some(folder) = &args.resume {
         return resume(folder);
     }
+    check(&args)?;
+    let (loaded, text) = load(&args.run)?;
+    let mut run = with_workers(&args, loaded)?;
+    run.resumable = words(&args).and_then(|words| Resumable::new(words, &run.job));
+    measure(&args.run, &run, text.as_deref())
+}
+
+/// Refuses options that have no effect on a manager, and servers that it would start itself.
+fn check(args: &ManagerArgs) -> Result<(), Failure> {
     let common = &args.run.common;
     let unused = |message: &str, help: &str| {
         Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help))
@@ -35,11 +44,7 @@ pub(super) fn run(args: ManagerArgs) -> Result<Exit, Failure> {
         let message = "--hosts starts workers, but a manager waits for workers that others start";
         return unused(message, "leave out `manager`, or --hosts");
     }
-    hosts::refuse_own_servers("", common, &args.run.request)?;
-    let (loaded, text) = load(&args.run)?;
-    let mut run = with_workers(&args, loaded)?;
-    run.resumable = words(&args).and_then(|words| Resumable::new(words, &run.job));
-    measure(&args.run, &run, text.as_deref())
+    hosts::refuse_own_servers("", common, &args.run.request)
 }
 
 /// Like [`run`], with the scenario and the servers that were read already. Such a run cannot be resumed.
@@ -64,9 +69,11 @@ fn resume(folder: &Path) -> Result<Exit, Failure> {
             return Err(kept.damaged(&format!("its command line is not that of a manager: {why}")));
         }
     };
+    // The files may be of another user, after all.
+    check(&args)?;
     let (loaded, _) = load(&args.run)?;
     let mut run = with_workers(&args, loaded)?;
-    run.resumable = Resumable::of(kept, &mut run.job)?;
+    run.resumable = Some(Resumable::of(kept, &mut run.job)?);
     measure(&args.run, &run, None)
 }
 

@@ -9,10 +9,12 @@ use super::options::{
 use crate::cli::{OnWorkerLoss, RunArgs};
 use crate::cluster::OnLoss;
 use crate::experiment::contender::Numbers;
+use crate::experiment::folder::RESUME;
 use crate::experiment::folder::RunFolder;
 use crate::experiment::job::Remote;
 use crate::experiment::run::precision::Precision;
-use crate::experiment::run::{Run, noise_floor, resume};
+use crate::experiment::run::resume::{self, Resumable};
+use crate::experiment::run::{Run, noise_floor};
 use crate::experiment::subject::Server;
 use crate::failure::{Exit, Failure};
 use crate::record::RunRecord;
@@ -100,17 +102,21 @@ pub(super) fn measure(args: &RunArgs, run: &Run, text: Option<&str>) -> Result<E
     let save_all = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
         save(record, folder)?;
-        folder.save_latencies(&hlog(record))?;
         match record.interrupted {
             true => interrupted = Some(folder.path().to_owned()),
-            false => resume::remove(folder.path()),
+            false => run.resumable.iter().for_each(Resumable::finish),
         }
+        folder.save_latencies(&hlog(record))?;
         args.junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
     };
     let done = carry_out(run, &Output::from(&args.common.measuring), save_all);
     // Without a whole round, nothing is kept.
     if let Some(folder) = interrupted.filter(|folder| resume::exist(folder)) {
-        say(format!("go on with this run: loadgen manager --resume {}", folder.display()));
+        say(format!(
+            "resume this run: loadgen manager --resume {}; until then, its folder {} has the command line with all headers",
+            folder.display(),
+            RESUME
+        ));
     }
     done
 }

@@ -14,8 +14,12 @@ pub const RUNS: &str = "runs";
 /// File names of the records that are saved.
 pub const RECORDS: [&str; 3] = [RunRecord::FILE, CapacityRecord::FILE, ExperimentRecord::FILE];
 
-/// Folder, in that of a run, with what another manager needs to resume the run.
-pub const RESUME: &str = "resume";
+/// Folder, in that of a run, with all that another manager needs to resume the run. Hidden, so that it is hardly a folder
+/// of the user's.
+pub const RESUME: &str = ".resume";
+
+/// File of that folder, with which the run can be resumed.
+pub const RESUMABLE: &str = "run";
 
 /// File name of the HTML report.
 const PAGE: &str = "report.html";
@@ -38,9 +42,9 @@ impl RunFolder {
         let failed = |e: io::Error| folder.failure("write to", &e);
         if RECORDS.iter().any(|name| folder.path.join(name).exists()) {
             let message = format!("{} already contains a run", folder.path.display());
-            let can_resume = folder.path.join(RESUME).is_dir();
+            let can_resume = folder.path.join(RESUME).join(RESUMABLE).is_file();
             let resume = format!(
-                "go on with it: loadgen manager --resume {}; or choose another folder for --out",
+                "resume it: loadgen manager --resume {}; or choose another folder for --out",
                 folder.path.display()
             );
             let help = if can_resume { &resume } else { "choose another folder for --out" };

@@ -57,7 +57,7 @@ pub struct MeasuredRound {
     pub slice: Option<SliceRecord>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
-    /// Whether an interruption may have cut the round off.
+    /// Whether an interruption, or an observer that ended the run, may have cut the round off.
     pub cut: bool,
     /// Error of a target or a backend that ended by itself during the round, if any. No result measured
     /// with such a service can be trusted.

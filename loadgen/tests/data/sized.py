@@ -1,6 +1,6 @@
 """Runs a server with several processes and responses of alternating sizes: HOST PORT PROCESSES BYTES…
 
-Each response takes about 0.2 ms of CPU time, so that a process with a user is busy on a busy machine, too.
+Each response takes about 2 ms of CPU time, so that a process with one user is busy on a busy machine, too.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ class Sized(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         for _ in range(data.count(b"\r\n\r\n")):
-            sum(range(15_000))
+            sum(range(150_000))
             size = next(SIZES)
             self.transport.write(b"HTTP/1.1 200 OK\r\ncontent-length: %d\r\n\r\n%s" % (size, b"x" * size))
 

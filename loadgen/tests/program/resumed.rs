@@ -1,4 +1,4 @@
-//! `loadgen manager --resume`: another manager goes on with a run whose manager has ended.
+//! `loadgen manager --resume`: another manager resumes a run whose manager has ended.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -143,7 +143,7 @@ async fn a_run_whose_manager_was_killed_ends_as_if_it_was_not() {
     let verdict = verdicts.iter().find(|verdict| verdict["kind"] == "resumed").unwrap();
     let message = verdict["message"].as_str().unwrap();
     assert!(message.contains("with round 3,"), "{message}");
-    assert!(!setting.project.path("run/resume").exists(), "a run that has ended keeps no secrets");
+    assert!(!setting.project.path("run/.resume").exists(), "a run that has ended keeps no secrets");
     let told = setting.refused("run", 2);
     assert!(told.contains("nothing_to_resume") && told.contains("the run is finished"), "{told}");
     for worker in workers {
@@ -208,7 +208,7 @@ async fn a_run_whose_rest_would_be_another_is_refused_and_stays_as_it_is() {
     setting.until_sent(2 * SENT + 20).await;
     manager.kill().unwrap();
     manager.wait().unwrap();
-    let kept = content(&setting.project.path("run/resume"));
+    let kept = content(&setting.project.path("run/.resume"));
     let names: Vec<&str> = kept.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names[..3], ["lock", "round-000001-0", "round-000001-1"], "{names:?}");
 
@@ -225,14 +225,14 @@ async fn a_run_whose_rest_would_be_another_is_refused_and_stays_as_it_is() {
     assert!(!join.exists(), "nothing was created");
     std::fs::rename(&elsewhere, &join).unwrap();
 
-    let file = setting.project.path("run/resume/round-000001-1");
+    let file = setting.project.path("run/.resume/round-000001-1");
     let bytes = std::fs::read(&file).unwrap();
     std::fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
     let told = setting.refused("run", 1);
     assert!(told.contains("damaged_run") && told.contains("round-000001-1"), "{told}");
     std::fs::write(&file, &bytes).unwrap();
 
-    let told = setting.refused("run/resume", 2);
+    let told = setting.refused("run/.resume", 2);
     assert!(told.contains("bad_saved_run"), "{told}");
     let other = ["run", "--scenario=direct", "--duration=1s", "--warmup=0s", "--out=other"];
     assert_eq!(setting.project.run(&[&other[..], &url].concat()).code, Some(0));
@@ -257,7 +257,7 @@ async fn a_run_whose_rest_would_be_another_is_refused_and_stays_as_it_is() {
     let told = setting.refused("run", 2);
     let why = "its load was shared by 2 workers, and 1 have joined";
     assert!(told.contains("cannot_resume") && told.contains(why), "{told}");
-    assert_eq!(content(&setting.project.path("run/resume")), kept, "the folder is as it was");
+    assert_eq!(content(&setting.project.path("run/.resume")), kept, "the folder is as it was");
     drop(one);
 }
 

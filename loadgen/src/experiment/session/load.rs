@@ -55,7 +55,8 @@ impl Session<'_> {
         Begun { plan, name, number, .. }: Begun<'_>,
         running: Option<&mut Target>,
     ) -> Result<Verified, Stopped> {
-        let demand = if number == 1 { Demand::Expected } else { Demand::Answer };
+        let is_first = number == 1 || number == self.first_round;
+        let demand = if is_first { Demand::Expected } else { Demand::Answer };
         let verified = unless(&self.interrupt, engine::verify(plan, name, demand)).await?;
         Ok(verified.map_err(|error| self.explained(error, running))?)
     }

@@ -79,6 +79,8 @@ pub struct Session<'a> {
     control: Option<Control>,
     /// This process's part in a measurement, by which it sees other measurements on this machine.
     turn: Option<Arc<Turn>>,
+    /// Number of the first round of this process, in which answers must be those that the scenario expects.
+    first_round: u32,
     /// Whether targets are started under a profiler.
     is_profiling: bool,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
@@ -111,6 +113,7 @@ impl<'a> Session<'a> {
             interrupt,
             control: None,
             turn: None,
+            first_round: 1,
             is_profiling: false,
             calibrations: vec![None; jobs.len()],
         }
@@ -157,6 +160,11 @@ impl<'a> Session<'a> {
         if let Err(Stopped::Failed(failure)) = self.stop_all().await {
             measured.failure.get_or_insert(failure);
         }
+    }
+
+    /// Makes the round of this number the first one, because an earlier process has measured those before it.
+    pub fn begin_with(&mut self, round: u32) {
+        self.first_round = round;
     }
 
     /// Makes the job of this index the job in progress.
@@ -340,7 +348,7 @@ impl<'a> Session<'a> {
         // The target has ended, so that PostgreSQL has counted all that its connections did.
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
-        let cut = self.interrupt.is_cancelled();
+        let cut = self.interrupt.is_cancelled() || self.observers.stopped().is_some();
         let mut round = MeasuredRound { postgres, whole, cut, ..round };
         let asked = match &self.lab {
             Some(lab) if round.whole => self.ask(lab, job).await,

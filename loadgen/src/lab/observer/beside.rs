@@ -1,6 +1,7 @@
 //! Answers questions about the server beside which this process runs.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::sync::Arc;
@@ -168,24 +169,28 @@ fn no_server() -> String {
 /// Returns the first process of each other container of the pod. Processes that no process of the pod has started are the
 /// first ones, and those that `kubectl exec` and probes have started later in the same container.
 fn containers() -> Containers {
-    let all = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
     let own = std::process::id();
+    let group = |pid: u32| fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
     let mut first: BTreeMap<String, (u64, u32)> = BTreeMap::new();
     // The first process of all holds the namespace.
     for pid in pids.filter(|pid| *pid != 1 && *pid != own) {
         let Some(start) = start_of_root(pid) else { continue };
         // Containers have control groups of their own.
-        let group = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
-        let of_group = first.entry(group).or_insert((start, pid));
+        let of_group = first.entry(group(pid)).or_insert((start, pid));
         *of_group = (*of_group).min((start, pid));
+    }
+    // A process that `kubectl exec` has started beside this one comes and goes. Without groups, all are in one.
+    if first.len() > 1 {
+        first.remove(&group(own));
     }
     first.into_values().map(|(start, pid)| (pid, start)).collect()
 }
 
 /// Returns the start of a process that no process of this namespace has started, in clock ticks since that of the system.
 fn start_of_root(pid: u32) -> Option<u64> {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // proc_pid_stat(5): the name, in parentheses, may contain any character.
     let (_, fields) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
@@ -195,7 +200,7 @@ fn start_of_root(pid: u32) -> Option<u64> {
 
 /// Returns the number of the machine's CPUs, as its kernel counts them: not those that a limit leaves.
 fn cpus_of_node() -> u32 {
-    let stat = std::fs::read_to_string("/proc/stat").unwrap_or_default();
+    let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let is_cpu = |line: &&str| {
         line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
     };

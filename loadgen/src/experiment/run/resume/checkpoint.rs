@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 
 use super::Resumable;
-use super::files::{self, Files};
+use super::files::Files;
 use super::kept::{KeptRound, State, build, write_round, write_state};
 use crate::cluster::OnLoss;
 use crate::experiment::command_line::command_line;
@@ -26,8 +26,6 @@ pub struct Checkpoint<'a> {
     began: Instant,
     /// Time that earlier managers took for the rounds.
     took: Duration,
-    /// The files of a run that this manager began; `None` before its first round, and for a resumed run.
-    own: Option<Files>,
     has_begun: bool,
     /// Whether the files could not be prepared, and may have rounds that do not count.
     has_failed: bool,
@@ -51,7 +49,6 @@ impl<'a> Checkpoint<'a> {
             folder,
             began: Instant::now(),
             took,
-            own: None,
             has_begun: false,
             has_failed: false,
             has_rounds: false,
@@ -78,13 +75,14 @@ impl<'a> Checkpoint<'a> {
             began: SystemTime::now(),
             resumed: Vec::new(),
         };
-        write_state(&files, &state)?;
-        self.own = Some(files);
-        Ok(())
+        let written = write_state(&files, &state);
+        self.resumable.own.replace(Some(files));
+        written
     }
 
     fn keep(&mut self, measured: &Measured) -> io::Result<()> {
-        let files = self.own.as_ref().or(self.resumable.kept().map(|kept| &kept.files));
+        let own = self.resumable.own.borrow();
+        let files = own.as_ref().or(self.resumable.kept().map(|kept| &kept.files));
         let Some((round, files)) = measured.rounds.last().zip(files) else { return Ok(()) };
         if !self.counts(round) {
             return Ok(());
@@ -97,6 +95,7 @@ impl<'a> Checkpoint<'a> {
             round,
         };
         write_round(files, &kept)?;
+        drop(own);
         self.has_rounds = true;
         Ok(())
     }
@@ -129,8 +128,8 @@ impl Observe for Checkpoint<'_> {
 impl Drop for Checkpoint<'_> {
     /// Removes the files of a new run without a round.
     fn drop(&mut self) {
-        if self.own.is_some() && !self.has_rounds {
-            files::remove(self.folder);
+        if self.resumable.kept().is_none() && !self.has_rounds {
+            self.resumable.finish();
         }
     }
 }

@@ -7,17 +7,19 @@ use std::time::{Duration, Instant, SystemTime};
 use serde::{Deserialize, Serialize};
 
 use super::conditions::Conditions;
-use super::files::{self, Files};
+use super::files::{self, Files, ROUND};
 use super::refusals::{damaged, in_use, is_finished, nothing_to_resume, unlike};
 use crate::experiment::cache;
+use crate::experiment::folder::RESUMABLE;
 use crate::experiment::measured::{Earlier, Measured, MeasuredRound};
 use crate::failure::Failure;
 use crate::record::ResumedRecord;
 
 /// File with [`Head`] and [`State`].
-const STATE: &str = "run";
-/// Beginning of the names of the files with rounds.
-const ROUND: &str = "round-";
+const STATE: &str = RESUMABLE;
+
+/// Longest time that the rounds of a run can have taken.
+const LONGEST: Duration = Duration::from_secs(366 * 86_400);
 
 /// Build of loadgen that wrote the folder. Another build may read something else into the other files.
 #[derive(Serialize, Deserialize)]
@@ -113,12 +115,16 @@ impl Kept {
     /// # Errors
     /// If there is no such run, its manager lives, another build began it, or a file is damaged.
     pub fn open(folder: &Path) -> Result<Self, Failure> {
-        if !files::exist(folder) || is_finished(folder) {
+        if !files::exist(folder) {
             return Err(nothing_to_resume(folder));
         }
         let unreadable = |error: std::io::Error| damaged(folder, &error.to_string());
         let files = Files::open(folder).map_err(unreadable)?.ok_or_else(|| in_use(folder))?;
         let alone_since = Instant::now();
+        // Only now, because a manager that has just saved its result may have ended meanwhile.
+        if is_finished(folder) {
+            return Err(nothing_to_resume(folder));
+        }
         let names = files.names().map_err(unreadable)?;
         if names.is_empty() {
             return Err(nothing_to_resume(folder));
@@ -139,9 +145,18 @@ impl Kept {
         for name in names.iter().filter(|name| name.starts_with(ROUND)) {
             rounds.push(files.read::<KeptRound<MeasuredRound>>(name).map_err(bad(name))?);
         }
+        let is_one = |kept: &KeptRound<MeasuredRound>| {
+            let MeasuredRound { number, contender, partner, .. } = &kept.round;
+            let is_known = *number > 0 && *contender < state.contenders && partner.is_none();
+            is_known && kept.took < LONGEST && !kept.stages.contains(&0)
+        };
+        if !rounds.iter().all(is_one) || state.contenders == 0 {
+            return Err(bad(STATE)("its rounds are not those of such a run".to_owned()));
+        }
         let next = first_incomplete(rounds.iter().map(|kept| &kept.round), state.contenders);
         rounds.retain(|kept| kept.round.number < next);
-        rounds.sort_by_key(|kept| kept.ended);
+        // The clock may have been set back between two of them.
+        rounds.sort_by_key(|kept| (kept.round.number, kept.ended));
         // A resumption without a round that is kept is part of this gap.
         state.resumed.retain(|resumed| resumed.from_round < next);
         let ended = rounds.last().map_or(state.began, |kept| kept.ended);
@@ -387,7 +402,7 @@ mod tests {
         let told = refused(run.path());
         assert!(told.contains("cannot_resume") && told.contains("0.0.1"), "{told}");
         assert!(refused(&run.path().join("elsewhere")).contains("bad_saved_run"));
-        files::remove(run.path());
+        Files::open(run.path()).unwrap().unwrap().discard().unwrap();
         std::fs::write(run.path().join("run.json"), "{}").unwrap();
         assert!(refused(run.path()).contains("bad_saved_run"));
     }

@@ -14,22 +14,24 @@ mod files;
 mod kept;
 mod refusals;
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 pub use self::checkpoint::Checkpoint;
 use self::conditions::{Conditions, conditions, differences};
-pub use self::files::{exist, remove};
+use self::files::Files;
+pub use self::files::exist;
 pub use self::kept::Kept;
 use self::refusals::unlike;
 use crate::cluster::{Keys, RemoteWorkers};
 use crate::engine::Host;
-use crate::experiment::job::{Job, Remote};
+use crate::experiment::job::{Job, Method, Remote};
 use crate::experiment::measured::{Measured, MeasuredRound};
 use crate::experiment::observe::Event;
 use crate::experiment::session::{Session, Stopped};
 use crate::failure::Failure;
-use crate::text::counted;
+use crate::text::{counted, say};
 
 /// A run that another manager can resume, or that this one resumes.
 #[derive(Debug)]
@@ -39,27 +41,46 @@ pub struct Resumable {
     /// Longest time after the end of a manager for which workers may still hold load.
     silent_within: Duration,
     kept: Option<Kept>,
+    /// The files of a run that this manager began; `None` before its first round, and for a resumed run.
+    own: RefCell<Option<Files>>,
 }
 
 impl Resumable {
-    /// Describes a new run, which this command line means; `None` unless it waits for workers.
+    /// Describes a new run, which this command line means; `None` unless it waits for workers, and each of its rounds stands
+    /// alone.
     pub fn new(words: Vec<String>, job: &Job) -> Option<Self> {
-        let remote = awaited(job)?;
+        let remote = awaited(job).filter(|_| job.method == Method::Rounds)?;
         let (keys, silent_within) = (remote.keys.clone(), remote.silent_within());
-        Some(Self { words, keys, silent_within, kept: None })
+        Some(Self { words, keys, silent_within, kept: None, own: RefCell::default() })
     }
 
     /// Resumes a run. `job` is that of its command line, and gets its seed.
     ///
     /// # Errors
     /// If the rest of the run would be another one than its beginning.
-    pub fn of(kept: Kept, job: &mut Job) -> Result<Option<Self>, Failure> {
+    pub fn of(kept: Kept, job: &mut Job) -> Result<Self, Failure> {
         job.seed = kept.state.seed;
-        let Some(new) = Self::new(kept.state.words.clone(), job) else { return Ok(None) };
+        let new = Self::new(kept.state.words.clone(), job);
+        let Some(new) = new.filter(|_| kept.state.contenders == job.contenders.len()) else {
+            return Err(kept.damaged("its command line is that of another run"));
+        };
         let differences = differences(&kept.state.conditions, &new.conditions(job));
         match differences.as_slice() {
-            [] => Ok(Some(Self { kept: Some(kept), ..new })),
+            [] => Ok(Self { kept: Some(kept), ..new }),
             differences => Err(unlike(&kept.folder, differences)),
+        }
+    }
+
+    /// Removes all that is kept, because the run is finished. Only of files that this process has locked.
+    pub fn finish(&self) {
+        let own = self.own.take();
+        let files = own.as_ref().or(self.kept.as_ref().map(|kept| &kept.files));
+        if let Some(Err(error)) = files.map(Files::discard) {
+            let folder = files.map(|files| files.path("")).unwrap_or_default();
+            say(format!(
+                "{} may still have the command line of the run, with its headers; remove it: {error}",
+                folder.display()
+            ));
         }
     }
 
@@ -95,6 +116,7 @@ impl Resumable {
         check_workers(kept, workers, &hosts)?;
         session.tell(Event::Phase("waiting until no worker holds load for the earlier manager"));
         session.wait_until(kept.alone_since + self.silent_within).await?;
+        session.begin_with(kept.next);
         Ok(kept.take())
     }
 }
