@@ -20,7 +20,7 @@ pub(super) struct ServersNow {
     pub why: Option<String>,
     /// Whether waiting does not help.
     pub is_hopeless: bool,
-    /// What happened to pods while they were in use, each with its place.
+    /// Events of pods that were in use, each with the pod's place.
     pub troubles: Vec<(String, String)>,
 }
 

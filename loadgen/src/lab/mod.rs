@@ -90,7 +90,9 @@ use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
 use target::BalancerProgram;
-pub use target::{Lacks, Size, StartingTarget, Target, balancer_to_use, start_limit};
+pub use target::{
+    CONTAINER_FOLDER, Lacks, Size, StartingTarget, Target, balancer_to_use, start_limit,
+};
 
 /// Launcher of targets and backends. Dropping the lab ends the backends; dropping a [`Target`] ends
 /// the target.

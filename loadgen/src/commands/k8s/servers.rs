@@ -11,8 +11,8 @@ use crate::experiment::job::{Job, Method};
 use crate::experiment::run::Run;
 use crate::experiment::subject::{Deployed, Server, Subject};
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{FOLDER, OBSERVER_PORT, Ready, ServerPods, Servers};
-use crate::lab::{Observers, Ready as Check, TargetSpec, start_limit};
+use crate::kubernetes::{OBSERVER_PORT, Ready, ServerPods, Servers};
+use crate::lab::{CONTAINER_FOLDER, Observers, Ready as Check, TargetSpec, start_limit};
 use crate::record::{LimitsRecord, ServerRecord};
 use crate::scenario::{Cpus, Memory};
 
@@ -35,7 +35,7 @@ pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<
     check_run(run)?;
     let observer_key = random_key()?;
     let (mut all, mut running) = (Vec::new(), Vec::new());
-    for (number, contender) in (1..).zip(distinct(job)) {
+    for (number, contender) in (1..).zip(distinct(job, args)) {
         let target = &targets[contender.index];
         check(target)?;
         let name = format!("{name}-{}-{number}", slug(&target.name));
@@ -63,19 +63,10 @@ pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<
 }
 
 /// Returns the contenders that differ in more than their users, with names that say in what.
-fn distinct(job: &Job) -> Vec<Contender> {
-    let of = |value: fn(&Contender) -> Option<u32>| {
-        let mut all: Vec<u32> = Vec::new();
-        for number in job.contenders.iter().filter_map(value) {
-            if !all.contains(&number) {
-                all.push(number);
-            }
-        }
-        all
-    };
+fn distinct(job: &Job, args: &K8sArgs) -> Vec<Contender> {
     let numbers = Numbers {
-        server_workers: of(|contender| Some(contender.server_workers)),
-        replicas: of(|contender| contender.replicas),
+        server_workers: args.run.server_workers.clone(),
+        replicas: args.run.replicas.clone(),
         users: vec![1],
     };
     product(&job.subject.names(false), &numbers)
@@ -144,7 +135,7 @@ fn pods(
         limits.memory.map(|memory: Memory| ("memory".to_owned(), memory.bytes().to_string()));
     let limits: BTreeMap<String, String> = cpus.into_iter().chain(memory).collect();
     // No pool of connections: loadgen runs no backends in a cluster.
-    let (words, variables) = target.clone().running_in(FOLDER).filled(
+    let (words, variables) = target.clone().running_in(CONTAINER_FOLDER).filled(
         "0.0.0.0",
         entry.port,
         contender.server_workers,
@@ -168,7 +159,7 @@ fn pods(
             Check::Listens => Ready::Listens,
         },
         start_limit: start_limit(target, replicas),
-        has_folder: target.needs_folder(),
+        folder: target.needs_folder().then_some(CONTAINER_FOLDER),
     }
 }
 

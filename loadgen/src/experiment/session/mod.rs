@@ -14,6 +14,7 @@ mod refusals;
 mod relay;
 mod round_steps;
 mod service_monitor;
+mod settled;
 mod slices;
 mod standing;
 mod stopped;

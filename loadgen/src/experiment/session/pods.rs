@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::Session;
+use super::settled::settled;
 use super::stopped::{Stopped, unless};
 use crate::experiment::job::{Job, Remote};
 use crate::experiment::observe::Event;
@@ -24,13 +25,6 @@ const SETTLED: Duration = Duration::from_secs(2);
 /// Greatest delay of a window after the beginning of the hold: CPU time of a later one would be divided by requests of which
 /// it saw nothing.
 const LATEST: Duration = Duration::from_millis(250);
-
-/// Greatest number of readings of a server's memory before the load, and the greatest growth between two that counts as none.
-const READINGS: u32 = 30;
-const NONE: f64 = 0.01;
-
-/// Time between two readings.
-const EVERY: Duration = Duration::from_millis(100);
 
 /// Pods of a server that are ready.
 #[derive(Debug, Clone)]
@@ -80,7 +74,8 @@ impl Session<'_> {
         }
         unless(&self.interrupt, sleep(SETTLED)).await?;
         for (server, pods) in new {
-            let idle_bytes = unless(&self.interrupt, settled_memory(&pods)).await?;
+            let read = settled(async || pods.memory().await, |bytes| *bytes);
+            let idle_bytes = unless(&self.interrupt, read).await?;
             let idle_bytes = idle_bytes.map_err(|what| failure(server, what))?;
             self.pods.insert(server.name.clone(), ReadyPods { pods, idle_bytes });
         }
@@ -100,21 +95,6 @@ impl Session<'_> {
         let window = connected.map_err(|what| failure(server, what))?;
         Ok(Some(PodsWatch { window, stop: stop.clone() }))
     }
-}
-
-/// Returns the memory of pods when it no longer grows: when one process of a server answers, others may still start.
-async fn settled_memory(pods: &Pods) -> Result<u64, String> {
-    let mut before = pods.memory().await?;
-    for _ in 1..READINGS {
-        sleep(EVERY).await;
-        let now = pods.memory().await?;
-        let has_settled = now as f64 <= before as f64 * (1.0 + NONE);
-        before = now;
-        if has_settled {
-            break;
-        }
-    }
-    Ok(before)
 }
 
 /// Returns the error of a server whose pods have this fault.

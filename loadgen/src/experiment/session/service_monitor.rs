@@ -1,6 +1,7 @@
 //! Watches the services under load: the resources they use, and whether all still run.
 
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::future::Future;
 use std::pin::pin;
 use std::time::Duration;
@@ -12,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::generator::Generator;
 use super::pods::{Hold, PodsWatch};
 use super::probe::Probe;
+use super::settled::settled;
 use super::standing::ContenderIndex;
 use crate::engine::Plan;
 use crate::lab::{
@@ -101,23 +103,9 @@ impl<'a> Services<'a> {
 /// Returns the memory of each service before the load, in bytes, by name. Waits until the memory no
 /// longer grows: when one worker process of a target answers, others may still start.
 pub(super) async fn idle_memory(watched: &[Watched]) -> BTreeMap<String, u64> {
-    /// Least time between two readings, and their greatest number.
-    const EVERY: Duration = Duration::from_millis(100);
-    const READINGS: usize = 30;
-    /// Greatest growth from one reading to the next that counts as none, as a share.
-    const NONE: f64 = 0.01;
-    let sum = |memory: &BTreeMap<String, u64>| memory.values().sum::<u64>() as f64;
-    let mut before = memory_now(watched.to_vec());
-    for _ in 1..READINGS {
-        tokio::time::sleep(EVERY).await;
-        let now = memory_now(watched.to_vec());
-        let has_settled = sum(&now) <= sum(&before) * (1.0 + NONE);
-        before = now;
-        if has_settled {
-            break;
-        }
-    }
-    before
+    let read = async || Ok::<_, Infallible>(memory_now(watched.to_vec()));
+    let Ok(memory) = settled(read, |memory| memory.values().sum()).await;
+    memory
 }
 
 /// Measures the resources that all services and the generator use while the full load is held.

@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 pub use self::pod_template::{Pods, Toleration};
-pub use self::servers::{FOLDER, OBSERVER_PORT, Ready, ServerPods, Servers};
 pub(super) use self::servers::{OBSERVER, SERVER, SERVER_OF, SERVERS};
+pub use self::servers::{OBSERVER_PORT, Ready, ServerPods, Servers};
 
 /// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
 /// other variables, because the controller appends it to them.
@@ -286,7 +286,7 @@ mod tests {
             limits: limits.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ready: Ready::Path("/healthz".to_owned()),
             start_limit: Duration::from_secs(30),
-            has_folder: true,
+            folder: Some("/loadgen-folder"),
         };
         of.servers = Servers {
             all: vec![shop],
@@ -297,7 +297,7 @@ mod tests {
         assert_eq!(of.job(false)["metadata"]["labels"][SERVERS], "1");
         insta::assert_snapshot!(yaml(&of.servers()).unwrap());
         let server = &mut of.servers.all[0];
-        (server.user, server.has_folder, server.ready) = (None, false, Ready::Grpc);
+        (server.user, server.folder, server.ready) = (None, None, Ready::Grpc);
         server.words.clear();
         let container = &of.servers()[3]["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(["args", "volumeMounts"].map(|key| &container[key]), [&Value::Null; 2]);

@@ -35,9 +35,6 @@ pub(in crate::kubernetes) const SERVERS: &str = "loadgen/servers";
 /// Key of the observer's key in a server's Secret. No variable can have this name.
 const KEY: &str = "loadgen.observer-key";
 
-/// Empty folder of a server, which `{folder}` stands for.
-pub const FOLDER: &str = "/loadgen-folder";
-
 /// Check that a server must pass before it is ready. There is none later, which would be a load of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
@@ -74,8 +71,8 @@ pub struct ServerPods {
     pub ready: Ready,
     /// Time in which it must become ready.
     pub start_limit: Duration,
-    /// Whether it needs an empty folder.
-    pub has_folder: bool,
+    /// Path of an empty folder in its container; `None` if it needs none.
+    pub folder: Option<&'static str>,
 }
 
 /// The servers of a run, and all that they have in common.
@@ -188,7 +185,7 @@ impl Manifests {
             "affinity": apart_from(RUN, &self.id),
             "containers": [self.server_container(server), self.observer(server)],
         });
-        if server.has_folder {
+        if server.folder.is_some() {
             spec["volumes"] = json!([{"name": "folder", "emptyDir": {"medium": "Memory"}}]);
         }
         if !self.pods.pull_secrets.is_empty() {
@@ -251,8 +248,8 @@ impl Manifests {
                 "capabilities": {"drop": ["ALL"]},
             });
         }
-        if server.has_folder {
-            container["volumeMounts"] = json!([{"name": "folder", "mountPath": FOLDER}]);
+        if let Some(path) = server.folder {
+            container["volumeMounts"] = json!([{"name": "folder", "mountPath": path}]);
         }
         container
     }

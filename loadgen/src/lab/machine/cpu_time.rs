@@ -23,7 +23,7 @@ pub(in crate::lab) fn own_ns(_pid: u32) -> Option<u64> {
 /// has ended, or on systems other than Linux.
 #[cfg(target_os = "linux")]
 pub(in crate::lab) fn of_ended_children_ns(pid: u32) -> Option<u64> {
-    let ticks = of_ended_children(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)?;
+    let ticks = of_ended_children(&super::process_stat::stat(pid)?)?;
     Some(ticks.saturating_mul(1_000_000_000 / rustix::param::clock_ticks_per_second().max(1)))
 }
 
@@ -37,9 +37,7 @@ pub(in crate::lab) fn of_ended_children_ns(_pid: u32) -> Option<u64> {
 /// proc_pid_stat(5).
 #[cfg(target_os = "linux")]
 fn of_ended_children(stat: &str) -> Option<u64> {
-    // The second field is a name in parentheses, which may contain anything.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut fields = fields.split_ascii_whitespace().skip(13);
+    let mut fields = super::process_stat::fields(stat)?.skip(13);
     let [cutime, cstime] = [fields.next()?, fields.next()?].map(str::parse::<u64>);
     Some(cutime.ok()?.saturating_add(cstime.ok()?))
 }

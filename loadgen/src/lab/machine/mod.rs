@@ -7,4 +7,5 @@ pub(super) mod cpu_time;
 pub mod cpus;
 mod network;
 pub mod ports;
+pub(super) mod process_stat;
 pub(super) mod turn;

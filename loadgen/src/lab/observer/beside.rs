@@ -15,6 +15,7 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::time::timeout;
 
 use super::message::{About, Answer, Containers, Pod, Question};
+use crate::lab::machine::process_stat;
 use crate::lab::resources::{Surroundings, UsageTeller, Watched, Window, memory_now};
 
 /// Most connections at the same time. A manager has one for each window, and one for each question.
@@ -190,10 +191,8 @@ fn containers() -> Containers {
 
 /// Returns the start of a process that no process of this namespace has started, in clock ticks since that of the system.
 fn start_of_root(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    // proc_pid_stat(5): the name, in parentheses, may contain any character.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = fields.split_ascii_whitespace().collect();
+    let stat = process_stat::stat(pid)?;
+    let fields: Vec<&str> = process_stat::fields(&stat)?.collect();
     let (state, parent) = (*fields.first()?, *fields.get(1)?);
     (parent == "0" && state != "Z").then(|| fields.get(19)?.parse().ok())?
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 
 use super::unix_listeners::listening_at;
-use crate::lab::machine::cpus;
+use crate::lab::machine::{cpus, process_stat};
 use crate::lab::service::listener::sockets_of;
 use crate::scenario::ServerUrl;
 
@@ -188,9 +188,7 @@ fn name(pid: u32) -> Option<String> {
 /// process: for a process of PostgreSQL that serves one connection, the server's first process.
 fn first_of_its_name(mut pid: u32) -> u32 {
     let parent = |pid: u32| -> Option<u32> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name, in parentheses, may contain any character.
-        stat.rsplit_once(')')?.1.split_ascii_whitespace().nth(1)?.parse().ok()
+        process_stat::fields(&process_stat::stat(pid)?)?.nth(1)?.parse().ok()
     };
     while let Some(above) = parent(pid).filter(|above| *above > 1 && name(*above) == name(pid)) {
         pid = above;

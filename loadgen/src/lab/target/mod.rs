@@ -26,6 +26,7 @@ pub use self::balancer::to_use as balancer_to_use;
 use self::balancer::{Address, Balancer, Setup};
 use self::instance::Instance;
 pub use self::lacks::Lacks;
+pub use self::of_image::FOLDER as CONTAINER_FOLDER;
 use self::of_process::{own_folder, profiler};
 pub use self::size::Size;
 use crate::lab::Lab;

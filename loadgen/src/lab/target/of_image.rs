@@ -16,7 +16,7 @@ use crate::lab::podman::{Project, container_ulimits};
 use crate::scenario::{Backend, Limits};
 
 /// Empty folder of the container, which `{folder}` stands for.
-const FOLDER: &str = "/loadgen-folder";
+pub const FOLDER: &str = "/loadgen-folder";
 
 /// Variables of the compose file that hold what is secret, or differs with each start.
 const PORT: &str = "TARGET_PORT";
