@@ -48,11 +48,11 @@ class MeasuringOptions(TypedDict, total=False):
     """Memory that each target may use in its container or pod, at least 6m: in bytes, or with a unit of 1,024, such
     as 256m or 1g. Requires `--runtime podman` or `loadgen k8s` [default: as of --cpus]."""
     backend_cpus: Value
-    """Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires `--runtime podman`
-    [default: the limit of the experiment, or no limit]."""
+    """Number of CPUs that each backend may use in its container or pod, from 0.01 to 1024. Requires `--runtime
+    podman` or `loadgen k8s` [default: the limit of the experiment, or no limit]."""
     backend_memory: Value
-    """Memory that each backend may use in its container, at least 6m. Requires `--runtime podman` [default: the
-    limit of the experiment, or no limit]."""
+    """Memory that each backend may use in its container or pod, at least 6m. Requires `--runtime podman` or
+    `loadgen k8s` [default: the limit of the experiment, or no limit]."""
     workers: Value
     """Number of worker processes that share the load, from 1 to 256 [default: no worker processes; this process
     sends the load]."""

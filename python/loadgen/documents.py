@@ -404,7 +404,7 @@ class Placing:
 
 @dataclass(frozen=True, kw_only=True)
 class PodsRecord:
-    """Pods of a target in a round, and their nodes."""
+    """Pods of a target or backend in a round, and their nodes."""
 
     busy_percent: float
     """Utilization of the CPUs of all nodes by any program during the hold."""
@@ -1899,6 +1899,8 @@ class ProfileRecord:
 class RoundRecord:
     """One measured pass over one target."""
 
+    backend_pods: dict[str, PodsRecord]
+    """Pods of each backend in a cluster, and their nodes, by the name of the backend; empty for backends elsewhere, and in earlier versions."""
     bottleneck: Bottleneck | None
     """Bottleneck of the round; `null` if it could not be observed."""
     busiest_others: dict[str, float]

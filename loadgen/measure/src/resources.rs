@@ -206,7 +206,7 @@ impl ResourceRecord {
     }
 }
 
-/// Pods of a target in a round, and their nodes.
+/// Pods of a target or backend in a round, and their nodes.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PodsRecord {
     /// CPUs that all pods together may use: of each node the limits of its pods, but not more than its CPUs.

@@ -106,13 +106,27 @@ pub struct K8sArgs {
     /// much.
     #[arg(long, value_name = "cpu=1,memory=512Mi", value_delimiter = ',', value_parser = pair, default_value = "cpu=1,memory=512Mi")]
     pub target_requests: Vec<(String, String)>,
-    /// Taints of nodes on which the pods of --target may run nevertheless.
+    /// Taints of nodes on which the pods of --target, and those of their backends, may run nevertheless.
     #[arg(long, value_name = "KEY[=VALUE][:EFFECT],…", value_delimiter = ',')]
     pub target_toleration: Vec<String>,
     /// Labels of the nodes on which the pods of --target may run. If there are nodes enough, those with the load are
     /// others.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
     pub target_node_selector: Vec<(String, String)>,
+    /// Images of the backends for which targets of --target ask. They must begin as those of Docker Hub do
+    /// [default: postgres=docker.io/library/postgres:18,redis=docker.io/library/redis:8].
+    #[arg(long, value_name = "BACKEND=IMAGE,…", value_delimiter = ',', value_parser = pair)]
+    pub backend_image: Vec<(String, String)>,
+    /// ID of the user as whom backends run, not root: 999 for the images of Docker Hub [default: that of the image].
+    #[arg(long, value_name = "ID", value_parser = clap::value_parser!(u32).range(1..))]
+    pub backend_user: Option<u32>,
+    /// Minimum of each resource for the pod of each backend that has no limit of it.
+    #[arg(long, value_name = "cpu=1,memory=512Mi", value_delimiter = ',', value_parser = pair, default_value = "cpu=1,memory=512Mi")]
+    pub backend_requests: Vec<(String, String)>,
+    /// Labels of the nodes on which the pods of backends may run. If there are nodes enough, they share none with load or
+    /// servers.
+    #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
+    pub backend_node_selector: Vec<(String, String)>,
     /// Options of `run`.
     #[command(flatten)]
     pub run: RunArgs,
@@ -165,6 +179,19 @@ pub struct ObserveArgs {
     /// Name of the node on which it runs.
     #[arg(long, env = "LOADGEN_NODE")]
     pub node: String,
+    /// What a Redis in the pod gets first, as JSON.
+    #[arg(long, env = "LOADGEN_FILL")]
+    pub fill: Option<String>,
+    /// Password of this Redis.
+    #[arg(long, env = "LOADGEN_FILL_PASSWORD", hide_env_values = true)]
+    pub fill_password: Option<String>,
+}
+
+/// Options of `await-backends`, which the manifests set.
+#[derive(Debug, Args)]
+pub struct AwaitArgs {
+    /// Addresses that must accept connections.
+    pub addresses: Vec<String>,
 }
 
 /// Options of `pod`, which the manifests set.

@@ -35,7 +35,9 @@ pub use self::ctl::{CtlArgs, CtlCommand};
 pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
-pub use self::k8s::{K8sArgs, K8sCommand, K8sFollowArgs, K8sRunArgs, ObserveArgs, PodArgs};
+pub use self::k8s::{
+    AwaitArgs, K8sArgs, K8sCommand, K8sFollowArgs, K8sRunArgs, ObserveArgs, PodArgs,
+};
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabUpArgs};
 pub use self::man::ManArgs;
 pub use self::profile::ProfileArgs;
@@ -140,13 +142,16 @@ pub enum Command {
     Hosts(HostsCommand),
     /// Run in a Kubernetes cluster: a manager and its workers as pods.
     #[command(subcommand)]
-    K8s(K8sCommand),
+    K8s(Box<K8sCommand>),
     /// Be the manager or a worker in a pod of a cluster, by the number of the pod.
     #[command(hide = true)]
     Pod(PodArgs),
     /// Say what the server in this pod uses.
     #[command(hide = true)]
     Observe(ObserveArgs),
+    /// Wait in a pod of a server until its backends accept connections.
+    #[command(hide = true)]
+    AwaitBackends(AwaitArgs),
     /// Hand the result of the manager in this pod over.
     #[command(hide = true)]
     HandOver,

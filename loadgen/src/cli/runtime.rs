@@ -19,11 +19,11 @@ pub struct RuntimeArgs {
     /// 1,024, such as 256m or 1g. Requires `--runtime podman` or `loadgen k8s` [default: as of --cpus].
     #[arg(long, value_name = "SIZE")]
     pub memory: Option<Memory>,
-    /// Number of CPUs that each backend may use in its container, from 0.01 to 1024. Requires
-    /// `--runtime podman` [default: the limit of the experiment, or no limit].
+    /// Number of CPUs that each backend may use in its container or pod, from 0.01 to 1024. Requires
+    /// `--runtime podman` or `loadgen k8s` [default: the limit of the experiment, or no limit].
     #[arg(long, value_name = "N")]
     pub backend_cpus: Option<Cpus>,
-    /// Memory that each backend may use in its container, at least 6m. Requires `--runtime podman`
+    /// Memory that each backend may use in its container or pod, at least 6m. Requires `--runtime podman` or `loadgen k8s`
     /// [default: the limit of the experiment, or no limit].
     #[arg(long, value_name = "SIZE")]
     pub backend_memory: Option<Memory>,

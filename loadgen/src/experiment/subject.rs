@@ -9,7 +9,7 @@ use crate::cluster::means_itself;
 use crate::failure::{Exit, Failure};
 use crate::lab::{Home, Manifest, Observers, Runtime, TargetSpec, at_ref};
 use crate::record::{LimitsRecord, ServerRecord};
-use crate::scenario::{Scenario, ServerUrl};
+use crate::scenario::{Backend, Scenario, ServerUrl};
 
 /// Servers under load: targets that loadgen starts, or servers that run already.
 #[derive(Debug, Clone)]
@@ -52,6 +52,21 @@ pub struct Deployed {
     pub server: ServerRecord,
     /// Limits of each pod.
     pub limits: LimitsRecord,
+    /// The backends that it uses, which it may share with the other servers.
+    pub backends: Vec<DeployedBackend>,
+}
+
+/// A backend that `loadgen k8s` has deployed in the cluster.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeployedBackend {
+    /// The backend.
+    pub backend: Backend,
+    /// Where its pod is observed.
+    pub observers: Observers,
+    /// Image of its pod.
+    pub image: String,
+    /// Limits of its pod.
+    pub limits: LimitsRecord,
 }
 
 impl Subject {
@@ -66,6 +81,12 @@ impl Subject {
     /// Returns whether loadgen has deployed the servers in a cluster.
     pub fn is_deployed(&self) -> bool {
         self.running().iter().any(|server| server.deployed.is_some())
+    }
+
+    /// Returns the backends that loadgen has deployed in a cluster, each once.
+    pub fn deployed_backends(&self) -> BTreeMap<Backend, &DeployedBackend> {
+        let deployed = self.running().iter().filter_map(|server| server.deployed.as_ref());
+        deployed.flat_map(|of| &of.backends).map(|of| (of.backend, of)).collect()
     }
 
     /// Returns the URL of a server that each host, or each pod, would take for one of its own.

@@ -30,7 +30,7 @@ pub use self::hand_over::{await_hand_over, hand_over, stop_when_asked};
 pub use self::kubectl::Kubectl;
 pub use self::lifetime::abandon;
 pub use self::manifests::{
-    INDEX, JOIN, MANAGER_PORT, Manifests, OBSERVER_PORT, Pods, RESULT, Ready, SCENARIO, ServerPods,
-    Servers, Toleration, WORKER_FAILED, checked_name, yaml,
+    INDEX, JOIN, MANAGER_PORT, Manifests, OBSERVER_PORT, Pods, RESULT, Ready, Role, SCENARIO,
+    ServerPods, Servers, Toleration, WORKER_FAILED, checked_name, yaml,
 };
 pub use self::view::View;

@@ -101,7 +101,7 @@ fn restarted(pod: &Value, container: &str, times: u64) -> String {
     let last = &status_of(pod, container)["lastState"]["terminated"];
     let code = last["exitCode"].as_i64();
     let reason = last["reason"].as_str().filter(|reason| *reason != "Error");
-    let said = last["message"].as_str().and_then(|said| said.trim().lines().next_back());
+    let said = last["message"].as_str().and_then(telling);
     // The cluster itself ends a container that is not ready in time.
     let killed = code.is_some_and(|code| code > SIGNALLED) && reason.is_none();
     let killed = killed.then_some("ended by a signal, such as for not being ready in time");
@@ -110,6 +110,16 @@ fn restarted(pod: &Value, container: &str, times: u64) -> String {
     let how: Vec<String> = all.into_iter().chain(more).flatten().collect();
     let times = if times == 1 { String::new() } else { format!(" {times} times") };
     format!("was restarted{times}: {}", quoted(&how.join(": ")))
+}
+
+/// Returns the line of a log's end that says the most: the last one of an error, or else the last one.
+fn telling(log: &str) -> Option<&str> {
+    let is_error = |line: &&str| {
+        let line = line.to_lowercase();
+        line.contains("error") || line.contains("fatal")
+    };
+    let lines = || log.trim().lines();
+    lines().rfind(is_error).or_else(|| lines().next_back()).map(str::trim)
 }
 
 #[cfg(test)]
@@ -161,6 +171,13 @@ mod tests {
         let now = of(2);
         let why = "a on node-a: its server was restarted 2 times: exit code 3: no database";
         assert_eq!((now.why.as_deref(), now.is_hopeless), (Some(why), true));
+    }
+
+    #[test]
+    fn the_line_with_the_error_is_quoted() {
+        let log = "psql:loadgen.sql:1: ERROR:  syntax error\nLINE 1: CREATE TABEL\n    ^\n";
+        assert_eq!(telling(log), Some("psql:loadgen.sql:1: ERROR:  syntax error"));
+        assert_eq!((telling("a\n b \n"), telling("")), (Some("b"), None));
     }
 
     #[test]

@@ -57,10 +57,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-pub use backends::Alone;
-pub use backends::postgres::Filesystem;
 use backends::postgres::Postgres;
+pub use backends::postgres::{Filesystem, TIMING, most_connections};
 use backends::redis::Redis;
+pub use backends::{Alone, Contents, NAME as DATABASE, fill_redis, url_at, url_variable};
 pub use downloads::{Download, Needs, downloads};
 pub use error::LabError;
 pub use git::commit_of;

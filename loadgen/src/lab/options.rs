@@ -41,6 +41,8 @@ pub enum Runtime {
     Kubernetes {
         /// Limits of each pod of a target, which take precedence over the manifest's limits.
         targets: Limits,
+        /// Limits of the pod of each backend.
+        backends: Limits,
     },
 }
 
@@ -50,9 +52,17 @@ impl Runtime {
     pub fn target_limits(self, own: Limits, manifest: Limits) -> Limits {
         match self {
             Self::Process => Limits::default(),
-            Self::Podman { targets, .. } | Self::Kubernetes { targets } => {
+            Self::Podman { targets, .. } | Self::Kubernetes { targets, .. } => {
                 targets.or(own).or(manifest)
             }
+        }
+    }
+
+    /// Returns the limits of each backend's container.
+    pub fn backend_limits(self) -> Limits {
+        match self {
+            Self::Process => Limits::default(),
+            Self::Podman { backends, .. } | Self::Kubernetes { backends, .. } => backends,
         }
     }
 
@@ -60,9 +70,12 @@ impl Runtime {
     #[must_use]
     pub fn with_backend_limits(self, limits: Limits) -> Self {
         match self {
-            Self::Process | Self::Kubernetes { .. } => self,
+            Self::Process => self,
             Self::Podman { targets, backends } => {
                 Self::Podman { targets, backends: backends.or(limits) }
+            }
+            Self::Kubernetes { targets, backends } => {
+                Self::Kubernetes { targets, backends: backends.or(limits) }
             }
         }
     }

@@ -3,6 +3,7 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod backends;
 #[path = "../common/mod.rs"]
 mod common;
 mod ends;

@@ -56,19 +56,19 @@ fn begin(run: &Run, words: &[&str]) -> Child {
 }
 
 /// Waits for the end of a run, and checks that nothing of it is left in the cluster.
-fn end(run: &Run, name: &str, child: Child) -> Finished {
+pub fn end(run: &Run, name: &str, child: Child) -> Finished {
     let finished = run.end_of(child);
     assert_eq!(left(name), Vec::<String>::new(), "{}", finished.stderr);
     finished
 }
 
 /// Returns what a run said, in one line.
-fn said(finished: &Finished) -> String {
+pub fn said(finished: &Finished) -> String {
     let words = finished.stderr.split_whitespace().filter(|word| *word != "│");
     words.collect::<Vec<_>>().join(" ")
 }
 
-fn f64_at(record: &Value, pointer: &str) -> f64 {
+pub fn f64_at(record: &Value, pointer: &str) -> f64 {
     record.pointer(pointer).and_then(Value::as_f64).unwrap_or_else(|| panic!("no {pointer}"))
 }
 

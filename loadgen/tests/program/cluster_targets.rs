@@ -13,6 +13,11 @@ command = ["serve", "--port={port}"]
 [target.stored]
 image = "registry/stored:1"
 env = { DATABASE_URL = "{postgres}" }
+[target.filled]
+image = "registry/filled:1"
+env = { REDIS_URL = "{redis}" }
+[backend.redis]
+fill = ["load-fixtures"]
 "#;
 
 fn project() -> Project {
@@ -45,13 +50,30 @@ fn each_number_is_a_deployment_with_a_service() {
 }
 
 #[test]
+fn servers_wait_for_their_backends_whose_passwords_are_in_secrets() {
+    let project = project();
+    let finished = render(&project, &["--target=stored", "--backend-memory=256m"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let count = |text: &str| finished.stdout.matches(text).count();
+    assert_eq!(count("kind: Deployment"), 2, "{}", finished.stdout);
+    assert_eq!(count("image: docker.io/library/postgres:18"), 1);
+    assert_eq!(count("- lg-postgres:5432"), 1);
+    assert_eq!(count("mountPath: /docker-entrypoint-initdb.d"), 1);
+    assert_eq!(count("memory: \"268435456\""), 1, "as a limit");
+    assert_eq!(count("postgresql://"), 0, "the URL is in a Secret");
+}
+
+#[test]
 fn targets_that_no_cluster_can_run_are_refused() {
     let project = project();
     for (given, said) in [
         (&["--target=local"][..], "has no image"),
-        (&["--target=stored"], "loadgen runs no backends in a cluster"),
+        (&["--target=filled"], "from which the backend in a cluster cannot be reached"),
+        (&["--target=stored", "--backend-image=mongo=m:1"], "runs no backend of this name"),
+        (&["--target=stored", "--backend-image=redis=r:1"], "no target asks for redis"),
         (&["--target=shop", "--runtime=podman"], "run in pods of the cluster"),
-        (&["--target=shop", "--backend-cpus=1"], "loadgen runs no backends in a cluster"),
+        (&["--target=shop", "--backend-cpus=1"], "asks for a backend"),
+        (&["--target=shop", "--backend-image=redis=r:1"], "asks for a backend"),
         (&["--target=shop@main"], "refs are for processes"),
         (&["--target=shop", "--precision=5%"], "share one start"),
         (&[], "--target NAME"),

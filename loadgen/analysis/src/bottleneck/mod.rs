@@ -27,7 +27,8 @@ impl Bottleneck {
     /// request was answered as expected.
     ///
     /// The load on a server that loadgen did not start is unknown. For such a server, the result is
-    /// only ever the generator, the network or `None`; for one in the pods of a cluster, also the target.
+    /// only ever the generator, the network or `None`; for one in the pods of a cluster, also the target, or a backend in
+    /// such pods.
     ///
     /// A target at its limit is the bottleneck even if other parties are at their limits too, as
     /// the target could not have done more.
@@ -60,18 +61,16 @@ impl Bottleneck {
             return Some(Self::Network);
         }
         target.as_ref()?;
-        // Neither the links of the pods' nodes nor other programs there are known.
-        if round.target_pods.is_some() {
-            return None;
-        }
         let backends = round.resources.keys().filter(|name| is_behind_target(name));
         let short = |name: &&String| {
             party(name).is_some_and(|party| party.is_at_limit() || party.is_starved())
         };
         let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
         let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));
-        // A target that answers nobody would not answer more users either.
-        most.map(|name| Self::Backend(name.clone())).or(answers.then_some(Self::Nobody))
+        // A target that answers nobody would not answer more users either. Of pods, neither the links of their nodes nor
+        // other programs there are known.
+        let nobody = (answers && round.target_pods.is_none()).then_some(Self::Nobody);
+        most.map(|name| Self::Backend(name.clone())).or(nobody)
     }
 
     /// Returns the most frequent bottleneck of these rounds; `None` if it is unknown in most of them.
@@ -188,6 +187,26 @@ mod tests {
         assert_eq!(in_pods(390.0, 4.0, 98.0), Some(Bottleneck::Target));
         assert_eq!(in_pods(49.0, 0.5, 30.0), Some(Bottleneck::Target), "its limit is used up");
         assert_eq!(in_pods(150.0, 4.0, 99.0), None, "others use the node");
+    }
+
+    #[test]
+    fn a_backend_in_pods_is_at_its_limit_or_nothing_is_known() {
+        let with_postgres = |cpu_percent: f64| {
+            let used = |cpu_percent| ResourceRecord { cpu_percent, ..ResourceRecord::default() };
+            let pods = |cpus| PodsRecord { cpus, busy_percent: 50.0, ..PodsRecord::default() };
+            let resources = [("target", 40.0), ("postgres", cpu_percent)];
+            let round = RoundRecord {
+                total: Summary { requests: 10, ..Summary::default() },
+                resources: resources.map(|(name, cpu)| (name.to_owned(), used(cpu))).into(),
+                target_pods: Some(pods(4.0)),
+                backend_pods: [("postgres".to_owned(), pods(0.5))].into(),
+                ..RoundRecord::default()
+            };
+            let workers = [WorkerRecord { users: 4, ..WorkerRecord::default() }];
+            Bottleneck::of(&round, &environment(), None, &workers)
+        };
+        assert_eq!(with_postgres(30.0), None);
+        assert_eq!(with_postgres(48.0), Some(Bottleneck::Backend("postgres".to_owned())));
     }
 
     #[test]

@@ -40,7 +40,8 @@ impl<'a> Party<'a> {
         environment: &Environment,
     ) -> Option<Self> {
         let used = round.resources.get(service)?;
-        if let Some(pods) = round.target_pods.as_ref().filter(|_| service == "target") {
+        let of_target = round.target_pods.as_ref().filter(|_| service == "target");
+        if let Some(pods) = of_target.or(round.backend_pods.get(service)) {
             let busy_percent = Some(pods.busy_percent);
             return Some(Self { used, cpus: pods.cpus, has_limit: true, busy_percent });
         }

@@ -110,6 +110,10 @@ pub struct RoundRecord {
     /// Pods of a target in a cluster, and their nodes; `None` for another target, or in earlier versions.
     #[serde(default)]
     pub target_pods: Option<PodsRecord>,
+    /// Pods of each backend in a cluster, and their nodes, by the name of the backend; empty for backends elsewhere, and in
+    /// earlier versions.
+    #[serde(default)]
+    pub backend_pods: BTreeMap<String, PodsRecord>,
     /// Replicas of the target; empty without replicas, and in documents of earlier versions.
     #[serde(default)]
     pub replicas: Vec<ReplicaRecord>,

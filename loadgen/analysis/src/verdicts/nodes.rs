@@ -1,6 +1,6 @@
-//! Checks whether a target's pods shared their nodes with the load.
+//! Checks whether a target's pods shared their nodes with the load or with backends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::verdict;
 use crate::record::{TargetRecord, Verdict, VerdictKind};
@@ -9,7 +9,7 @@ use loadgen_text::listed;
 /// Utilization of a node's CPUs, in %, from which its programs take CPU time from each other.
 const BUSY_PERCENT: f64 = 50.0;
 
-/// Returns a verdict if workers ran on a busy node of the target's pods.
+/// Returns a verdict if workers or backends ran on a busy node of the target's pods.
 pub(super) fn shared_node(target: &TargetRecord) -> Option<Verdict> {
     let mut busiest: BTreeMap<&str, f64> = BTreeMap::new();
     let pods = target.rounds.iter().filter_map(|round| round.target_pods.as_ref());
@@ -17,23 +17,34 @@ pub(super) fn shared_node(target: &TargetRecord) -> Option<Verdict> {
         let most = busiest.entry(node).or_default();
         *most = most.max(*busy);
     }
-    let has_workers = |node: &str| {
-        let here = format!(" on {node}");
-        let mut hosts = target.workers.iter().filter_map(|worker| worker.host.as_deref());
-        hosts.any(|host| host.ends_with(&here))
-    };
-    busiest.retain(|node, busy| *busy >= BUSY_PERCENT && has_workers(node));
+    busiest.retain(|_, busy| *busy >= BUSY_PERCENT);
+    let others: BTreeMap<&str, BTreeSet<&str>> =
+        busiest.keys().map(|node| (*node, others(target, node))).collect();
+    busiest.retain(|node, _| !others[node].is_empty());
     let nodes: Vec<String> =
         busiest.iter().map(|(node, busy)| format!("{node} ({busy:.0} % busy)")).collect();
     (!nodes.is_empty()).then(|| {
+        let others: BTreeSet<&str> = others.into_values().flatten().collect();
+        let others: Vec<&str> = others.into_iter().collect();
         let message = format!(
-            "pods of this target and workers of the load ran on the same node: {}",
+            "pods of this target and {} ran on the same node: {}",
+            others.join(" and "),
             listed(&nodes, ", ")
         );
-        let advice = "give them nodes of their own: --node-selector and --target-node-selector; \
+        let advice = "give them nodes of their own: --node-selector, --target-node-selector and --backend-node-selector; \
                       or compare only targets that shared their node in the same way";
         verdict(target, VerdictKind::SharedNode, message, advice)
     })
+}
+
+/// Returns the other parties of the test that ran on a node.
+fn others<'a>(target: &'a TargetRecord, node: &str) -> BTreeSet<&'a str> {
+    let here = format!(" on {node}");
+    let mut hosts = target.workers.iter().filter_map(|worker| worker.host.as_deref());
+    let workers = hosts.any(|host| host.ends_with(&here)).then_some("workers of the load");
+    let backends = target.rounds.iter().flat_map(|round| &round.backend_pods);
+    let backends = backends.filter(|(_, pods)| pods.nodes_busy_percent.contains_key(node));
+    backends.map(|(name, _)| name.as_str()).chain(workers).collect()
 }
 
 #[cfg(test)]
@@ -60,7 +71,16 @@ mod tests {
         };
         let said = shared_node(&target).unwrap().message;
         assert!(said.ends_with("on the same node: node-a (80 % busy)"), "{said}");
+        let on = |node: &str| PodsRecord {
+            nodes_busy_percent: [(node.to_owned(), 90.0)].into(),
+            ..PodsRecord::default()
+        };
+        target.rounds[0].backend_pods = [("postgres".to_owned(), on("node-a"))].into();
+        let said = shared_node(&target).unwrap().message;
+        let all = "pods of this target and postgres and workers of the load ran on the same node: ";
+        assert!(said.contains(all), "{said}");
         target.workers.clear();
+        target.rounds[0].backend_pods = [("postgres".to_owned(), on("node-d"))].into();
         assert_eq!(shared_node(&target), None);
     }
 }

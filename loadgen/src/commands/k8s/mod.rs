@@ -1,5 +1,6 @@
 //! `loadgen k8s`: a run whose manager and workers are pods of a Kubernetes cluster.
 
+mod backends;
 mod delivery;
 mod follow;
 pub(super) mod packed;
@@ -119,15 +120,17 @@ struct Planned {
 impl Planned {
     fn of(args: &K8sArgs) -> Result<Self, Failure> {
         if args.run.common.target.is_empty() {
-            if !args.target_node_selector.is_empty() || !args.target_toleration.is_empty() {
-                let message = "--target-node-selector and --target-toleration: the cluster runs no server for this run";
+            let unused = [
+                ("--target-node-selector", !args.target_node_selector.is_empty()),
+                ("--target-toleration", !args.target_toleration.is_empty()),
+                ("--backend-image", !args.backend_image.is_empty()),
+                ("--backend-user", args.backend_user.is_some()),
+                ("--backend-node-selector", !args.backend_node_selector.is_empty()),
+            ];
+            if let Some((option, _)) = unused.into_iter().find(|(_, given)| *given) {
+                let message = format!("{option}: the cluster runs no server for this run");
                 let help = "leave it out, or name a target that the cluster runs: --target NAME";
-                return Err(Failure::message(
-                    Exit::Usage,
-                    "unused_option",
-                    message.to_owned(),
-                    help,
-                ));
+                return Err(Failure::message(Exit::Usage, "unused_option", message, help));
             }
             hosts::refuse_own_servers(hosts::K8S, &args.run.common, &args.run.request)?;
         }

@@ -5,16 +5,17 @@ use std::collections::BTreeMap;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
+use super::backends::{self, BackendPod, Needs};
 use crate::cli::K8sArgs;
 use crate::experiment::contender::{Contender, Numbers, product};
 use crate::experiment::job::{Job, Method};
 use crate::experiment::run::Run;
 use crate::experiment::subject::{Deployed, Server, Subject};
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{OBSERVER_PORT, Ready, ServerPods, Servers};
-use crate::lab::{CONTAINER_FOLDER, Observers, Ready as Check, TargetSpec, start_limit};
+use crate::kubernetes::{OBSERVER_PORT, Ready, Role, ServerPods, Servers, Toleration};
+use crate::lab::{CONTAINER_FOLDER, Observers, Ready as Check, Size, TargetSpec, start_limit};
 use crate::record::{LimitsRecord, ServerRecord};
-use crate::scenario::{Cpus, Memory};
+use crate::scenario::{Cpus, Limits, Memory};
 
 /// Number of bytes of the observers' key.
 const KEY_LENGTH: usize = 16;
@@ -29,20 +30,44 @@ const LONGEST: usize = 4;
 /// Returns the servers of a job: for the cluster, and for the manager. None for servers that run already.
 pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<Server>), Failure> {
     let job = &run.job;
-    let Subject::Lab { targets, .. } = &job.subject else {
+    let Subject::Lab { home, targets, .. } = &job.subject else {
         return Ok((Servers::default(), Vec::new()));
     };
     check_run(run)?;
     let observer_key = random_key()?;
+    let tolerations = args.target_toleration.iter().map(|text| super::toleration(text));
+    let tolerations: Vec<Toleration> = tolerations.collect::<Result<_, _>>()?;
+    let contenders = distinct(job, args);
+    for contender in &contenders {
+        check(&targets[contender.index])?;
+    }
+    let sizes = contenders.iter().map(|of| size(of, &targets[of.index]).connections());
+    let needs = Needs {
+        home,
+        backends: &job.scenario.backends,
+        existing: job.scenario.existing,
+        connections: sizes.sum(),
+        limits: job.runtime.backend_limits(),
+    };
+    let backends = backends::of(&needs, name, &observer_key, args, &tolerations)?;
     let (mut all, mut running) = (Vec::new(), Vec::new());
-    for (number, contender) in (1..).zip(distinct(job, args)) {
+    for (number, contender) in (1..).zip(contenders) {
         let target = &targets[contender.index];
-        check(target)?;
         let name = format!("{name}-{}-{number}", slug(&target.name));
-        let pods = pods(job, &contender, target, name, &args.target_requests);
-        running.push(server(&contender, target, &pods, &observer_key));
+        let asked = target.backends();
+        let used: Vec<&BackendPod> =
+            backends.iter().filter(|of| asked.contains(&of.deployed.backend)).collect();
+        let mut pods = pods(job, &contender, target, name, &used);
+        let requests = args.target_requests.iter();
+        // A resource with a limit is requested as much, and no more could be.
+        let requests = requests.filter(|(name, _)| !pods.limits.contains_key(name));
+        pods.requests = requests.cloned().collect();
+        pods.node_selector = args.target_node_selector.iter().cloned().collect();
+        pods.tolerations.clone_from(&tolerations);
+        running.push(server(&contender, target, &pods, &observer_key, &used));
         all.push(pods);
     }
+    let all: Vec<ServerPods> = backends.into_iter().map(|of| of.pod).chain(all).collect();
     if all.len() > MOST {
         let message = format!("k8s: {} servers are more than {MOST}", all.len());
         return Err(Failure::message(
@@ -52,14 +77,7 @@ pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<
             "compare fewer numbers in one run",
         ));
     }
-    let tolerations = args.target_toleration.iter().map(|text| super::toleration(text));
-    let servers = Servers {
-        all,
-        observer_key,
-        node_selector: args.target_node_selector.iter().cloned().collect(),
-        tolerations: tolerations.collect::<Result<_, _>>()?,
-    };
-    Ok((servers, running))
+    Ok((Servers { all, observer_key }, running))
 }
 
 /// Returns the contenders that differ in more than their users, with names that say in what.
@@ -110,15 +128,13 @@ fn check(target: &TargetSpec) -> Result<(), Failure> {
             "choose another `port`",
         );
     }
-    if let Some(backend) = target.backends().first() {
-        return refused(
-            &format!("asks for the URL of {backend}, but loadgen runs no backends in a cluster"),
-            &format!(
-                "write the URL of a {backend} that the cluster runs, instead of {{{backend}}}"
-            ),
-        );
-    }
     Ok(())
+}
+
+/// Returns the size of a target in the pods of a contender.
+fn size(contender: &Contender, target: &TargetSpec) -> Size<'static> {
+    let replicas = contender.replicas.or(target.entry.replicas);
+    Size { replicas, ..Size::of_workers(contender.server_workers) }
 }
 
 fn pods(
@@ -126,23 +142,23 @@ fn pods(
     contender: &Contender,
     target: &TargetSpec,
     name: String,
-    requests: &[(String, String)],
+    backends: &[&BackendPod],
 ) -> ServerPods {
     let entry = &target.entry;
-    let limits = job.runtime.target_limits(contender.limits, entry.limits());
-    let cpus = limits.cpus.map(|cpus: Cpus| ("cpu".to_owned(), f64::from(cpus).to_string()));
-    let memory =
-        limits.memory.map(|memory: Memory| ("memory".to_owned(), memory.bytes().to_string()));
-    let limits: BTreeMap<String, String> = cpus.into_iter().chain(memory).collect();
-    // No pool of connections: loadgen runs no backends in a cluster.
-    let (words, variables) = target.clone().running_in(CONTAINER_FOLDER).filled(
+    let limits = quantities(job.runtime.target_limits(contender.limits, entry.limits()));
+    let over = backends
+        .iter()
+        .fold(target.clone(), |target, of| target.over(of.deployed.backend, &of.url));
+    let size = size(contender, target);
+    let (words, variables) = over.running_in(CONTAINER_FOLDER).filled(
         "0.0.0.0",
         entry.port,
-        contender.server_workers,
-        1,
+        size.workers,
+        size.pool_size(),
     );
-    let replicas = contender.replicas.or(entry.replicas).unwrap_or(1);
+    let replicas = size.replicas.unwrap_or(1);
     ServerPods {
+        role: Role::Target,
         name,
         image: entry.image.clone().unwrap_or_default(),
         words,
@@ -150,8 +166,7 @@ fn pods(
         port: entry.port,
         user: entry.user,
         replicas,
-        // A resource with a limit is requested as much, and no more could be.
-        requests: requests.iter().filter(|(name, _)| !limits.contains_key(name)).cloned().collect(),
+        requests: BTreeMap::new(),
         limits,
         ready: match &entry.ready {
             Check::Path(path) => Ready::Path(path.clone()),
@@ -160,15 +175,42 @@ fn pods(
         },
         start_limit: start_limit(target, replicas),
         folder: target.needs_folder().then_some(CONTAINER_FOLDER),
+        files: None,
+        awaits: backends.iter().map(|of| of.pod.address()).collect(),
+        beside: BTreeMap::new(),
+        node_selector: BTreeMap::new(),
+        tolerations: Vec::new(),
     }
 }
 
-fn server(contender: &Contender, target: &TargetSpec, pods: &ServerPods, key: &str) -> Server {
-    let entry = &target.entry;
+/// Returns limits as a cluster takes them.
+pub(super) fn quantities(limits: Limits) -> BTreeMap<String, String> {
+    let cpus = limits.cpus.map(|cpus: Cpus| ("cpu".to_owned(), f64::from(cpus).to_string()));
+    let memory =
+        limits.memory.map(|memory: Memory| ("memory".to_owned(), memory.bytes().to_string()));
+    cpus.into_iter().chain(memory).collect()
+}
+
+/// Returns the limits of a pod, for the record.
+pub(super) fn record_of(pods: &ServerPods) -> LimitsRecord {
     let quantity = |name: &str| pods.limits.get(name);
+    LimitsRecord {
+        cpus: quantity("cpu").and_then(|cpus| cpus.parse().ok()),
+        memory_bytes: quantity("memory").and_then(|bytes| bytes.parse().ok()),
+    }
+}
+
+fn server(
+    contender: &Contender,
+    target: &TargetSpec,
+    pods: &ServerPods,
+    key: &str,
+    backends: &[&BackendPod],
+) -> Server {
+    let entry = &target.entry;
     Server {
         name: contender.name.clone(),
-        url: pods.url(),
+        url: format!("http://{}", pods.address()),
         deployed: Some(Deployed {
             observers: Observers {
                 address: pods.observers(),
@@ -187,10 +229,8 @@ fn server(contender: &Contender, target: &TargetSpec, pods: &ServerPods, key: &s
                 differs: entry.differs.clone(),
                 git: None,
             },
-            limits: LimitsRecord {
-                cpus: quantity("cpu").and_then(|cpus| cpus.parse().ok()),
-                memory_bytes: quantity("memory").and_then(|bytes| bytes.parse().ok()),
-            },
+            limits: record_of(pods),
+            backends: backends.iter().map(|of| of.deployed.clone()).collect(),
         }),
     }
 }
@@ -202,7 +242,7 @@ fn slug(name: &str) -> String {
     letters.take(LONGEST).collect()
 }
 
-fn random_key() -> Result<String, Failure> {
+pub(super) fn random_key() -> Result<String, Failure> {
     let mut bytes = [0; KEY_LENGTH];
     SysRng
         .try_fill_bytes(&mut bytes)

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     /// Options that are packed with what is loaded, or count here alone.
-    const HERE: [&str; 46] = [
+    const HERE: [&str; 50] = [
         "otlp",
         "scenario",
         "urls",
@@ -134,6 +134,10 @@ mod tests {
         "target_node_selector",
         "target_requests",
         "target_toleration",
+        "backend_image",
+        "backend_user",
+        "backend_requests",
+        "backend_node_selector",
         "toleration",
         "help",
         "version",

@@ -31,22 +31,17 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
     }
 }
 
-/// Returns the runtime of targets in the cluster that also generates the load. Another runtime, and limits of backends,
-/// which loadgen does not run there, are an error.
+/// Returns the runtime of targets in the cluster that also generates the load. Another runtime is an error.
 pub fn in_cluster(args: RuntimeArgs) -> Result<Runtime, Failure> {
-    let RuntimeArgs { runtime, cpus, memory, .. } = args;
-    let unused = |message: &str, help: &str| {
-        Err(Failure::message(Exit::Usage, "unused_option", message.to_owned(), help))
-    };
+    let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     if !matches!(runtime, None | Some(RuntimeName::Kubernetes)) {
         let message = "--runtime: the targets of `loadgen k8s` run in pods of the cluster";
-        return unused(message, "leave out --runtime");
+        let (message, help) = (message.to_owned(), "leave out --runtime");
+        return Err(Failure::message(Exit::Usage, "unused_option", message, help));
     }
-    if given(args).any(|option| option.starts_with("--backend-")) {
-        let message = "--backend-cpus and --backend-memory: loadgen runs no backends in a cluster";
-        return unused(message, "leave out the option");
-    }
-    Ok(Runtime::Kubernetes { targets: Limits { cpus, memory } })
+    let targets = Limits { cpus, memory };
+    let backends = Limits { cpus: backend_cpus, memory: backend_memory };
+    Ok(Runtime::Kubernetes { targets, backends })
 }
 
 /// Returns the options that were given.

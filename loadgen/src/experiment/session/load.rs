@@ -127,7 +127,7 @@ impl Session<'_> {
         let Begun { name, plan, .. } = begun;
         let server = self.job().running(begun.contender);
         let idle = match server.and_then(|server| self.pods.get(&server.name)) {
-            Some(ready) => BTreeMap::from([("target".to_owned(), ready.idle_bytes)]),
+            Some(ready) => self.idle_pods(ready),
             None => self.idle_memory(begun, before, running.as_deref_mut()).await,
         };
         let Verified { counters: verified, answers, failed } =
@@ -178,7 +178,7 @@ impl Session<'_> {
         observed.add_idle(&idle);
         let fault = observed.pods_fault.take().zip(server);
         // The pod that is lost says more than connections that are refused.
-        let ended = fault.map(|(what, server)| pods::fault(server, what)).or(ended);
+        let ended = fault.map(|(what, server)| pods::fault(&server.name, what)).or(ended);
         let after = match ended {
             // A replica or the balancer may be gone.
             Some(_) => Vec::new(),

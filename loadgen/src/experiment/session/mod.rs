@@ -47,6 +47,7 @@ use crate::failure::Failure;
 use crate::lab::{Lab, Layout, Turn};
 use crate::measure::PostgresActivity;
 use crate::record::Calibration;
+use crate::scenario::Backend;
 use crate::text::with_code;
 
 /// Estimated duration of a round besides warm-up and load: the
@@ -68,6 +69,8 @@ pub struct Session<'a> {
     standing: Standing,
     /// Pods of the servers that loadgen has deployed in a cluster, by the name of the server.
     pods: BTreeMap<String, ReadyPods>,
+    /// Pods of the backends that loadgen has deployed there.
+    backend_pods: BTreeMap<Backend, ReadyPods>,
     generator: Generator,
     /// Process that measures beside the load, if the jobs have one, from the start of the services on.
     probe: Option<Probe>,
@@ -106,6 +109,7 @@ impl<'a> Session<'a> {
             lab,
             standing: Standing::default(),
             pods: BTreeMap::new(),
+            backend_pods: BTreeMap::new(),
             generator: Generator::Process,
             probe: None,
             observers,

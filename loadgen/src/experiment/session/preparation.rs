@@ -26,6 +26,10 @@ const NO_PROOFS_IN_SLICES: &str =
 const NO_PROOFS_IN_ONE_START: &str =
     "proofs are skipped: in the quick form, all arms of a group write to the same backends in turn";
 
+/// Message to the user if the scenario has proofs but servers in a cluster write to the same backends in turn.
+const NO_PROOFS_IN_CLUSTER: &str =
+    "proofs are skipped: in a cluster, all servers write to the same backends in turn";
+
 /// Message to the user if the scenario has proofs and steps that might delete what the proofs count.
 const NO_FINALLY: &str = "steps with when = \"finally\" are not sent: they might delete what the proofs count, and \
                           loadgen empties the backends before each round itself";
@@ -115,6 +119,9 @@ impl Session<'_> {
             _ if with_proofs().next().is_none() => {}
             _ if self.job().method == Method::Duets => {
                 self.observers.tell(Event::Note(NO_PROOFS_IN_DUETS))
+            }
+            None if self.job().subject.is_deployed() => {
+                self.observers.tell(Event::Note(NO_PROOFS_IN_CLUSTER));
             }
             None => self.observers.tell(Event::Note(NO_BACKENDS)),
             _ if self.job().method.slicing().is_some() => {

@@ -116,6 +116,7 @@ pub(super) fn round_record(
         steps_seconds,
         resources: resources(std::iter::once(&round.observed.services), &Answered::of([round])),
         target_pods: round.observed.target_pods.clone(),
+        backend_pods: round.observed.backend_pods.clone(),
         replicas: replicas(round),
         // Each redirect is a response, too, and loadgen counts only the last one.
         replicas_received: (!round.responses.is_empty() && !conditions.redirects)

@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::pod_template::{Pods, Toleration};
 pub(super) use self::servers::{OBSERVER, SERVER, SERVER_OF, SERVERS};
-pub use self::servers::{OBSERVER_PORT, Ready, ServerPods, Servers};
+pub use self::servers::{OBSERVER_PORT, Ready, Role, ServerPods, Servers};
 
 /// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
 /// other variables, because the controller appends it to them.
@@ -287,21 +287,50 @@ mod tests {
             ready: Ready::Path("/healthz".to_owned()),
             start_limit: Duration::from_secs(30),
             folder: Some("/loadgen-folder"),
-        };
-        of.servers = Servers {
-            all: vec![shop],
-            observer_key: "key".to_owned(),
+            role: Role::Target,
+            files: None,
+            awaits: vec!["lg-redis:6379".to_owned()],
+            beside: BTreeMap::new(),
             node_selector: [("pool".to_owned(), "app".to_owned())].into(),
             tolerations: of.pods.tolerations.clone(),
         };
+        of.servers = Servers { all: vec![shop], observer_key: "key".to_owned() };
         assert_eq!(of.job(false)["metadata"]["labels"][SERVERS], "1");
         insta::assert_snapshot!(yaml(&of.servers()).unwrap());
         let server = &mut of.servers.all[0];
         (server.user, server.folder, server.ready) = (None, None, Ready::Grpc);
         server.words.clear();
+        server.awaits.clear();
         let container = &of.servers()[3]["spec"]["template"]["spec"]["containers"][0];
         assert_eq!(["args", "volumeMounts"].map(|key| &container[key]), [&Value::Null; 2]);
         assert_eq!(container["startupProbe"]["grpc"]["port"], 80);
+    }
+
+    #[test]
+    fn a_backend_as_people_read_it() {
+        let mut of = manifests();
+        let redis = ServerPods {
+            role: Role::Backend,
+            name: "lg-redis".to_owned(),
+            image: "docker.io/library/redis:8".to_owned(),
+            words: vec!["redis-server".to_owned(), "/run/loadgen/redis.conf".to_owned()],
+            variables: BTreeMap::new(),
+            port: 6_379,
+            user: None,
+            replicas: 1,
+            requests: BTreeMap::new(),
+            limits: BTreeMap::new(),
+            ready: Ready::Listens,
+            start_limit: Duration::from_secs(120),
+            folder: None,
+            files: Some(("/run/loadgen", [("redis.conf".to_owned(), "secret".to_owned())].into())),
+            awaits: Vec::new(),
+            beside: [("LOADGEN_FILL".to_owned(), "keys".to_owned())].into(),
+            node_selector: BTreeMap::new(),
+            tolerations: Vec::new(),
+        };
+        of.servers = Servers { all: vec![redis], observer_key: "key".to_owned() };
+        insta::assert_snapshot!(yaml(&of.servers()).unwrap());
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Manifests {
             ],
         });
         if !self.servers.all.is_empty() {
-            spec["affinity"] = apart_from(super::SERVER_OF, &self.id);
+            spec["affinity"] = apart_from(&[(super::SERVER_OF, &self.id)]);
         }
         if !pull_secrets.is_empty() {
             let names = pull_secrets.iter().map(|name| json!({"name": name}));
@@ -151,15 +151,20 @@ impl Toleration {
     }
 }
 
-/// Keeps a pod away, where there are nodes enough, from pods with this label: load and servers take each other's CPU.
-pub(super) fn apart_from(label: &str, value: &str) -> Value {
-    json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{
-        "weight": 100,
-        "podAffinityTerm": {
-            "topologyKey": "kubernetes.io/hostname",
-            "labelSelector": {"matchLabels": {label: value}},
-        },
-    }]}})
+/// Keeps a pod away, where there are nodes enough, from pods with one of these labels: load, servers and backends take each
+/// other's CPU.
+pub(super) fn apart_from(labels: &[(&str, &str)]) -> Value {
+    let terms = labels.iter().map(|(label, value)| {
+        json!({
+            "weight": 100,
+            "podAffinityTerm": {
+                "topologyKey": "kubernetes.io/hostname",
+                "labelSelector": {"matchLabels": {*label: value}},
+            },
+        })
+    });
+    let terms: Vec<Value> = terms.collect();
+    json!({"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": terms}})
 }
 
 /// Annotations by which a service mesh leaves pods alone: a proxy beside a program would add to what is measured.

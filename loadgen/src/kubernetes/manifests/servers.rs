@@ -1,4 +1,5 @@
-//! Servers under test as a cluster runs them: a Deployment of N pods behind a Service, as users have it.
+//! Servers under test, and their backends, as a cluster runs them: a Deployment of N pods behind a Service, as users have
+//! it.
 //!
 //! Beside each server runs loadgen itself, which tells the manager what the server uses: their pod shares its process
 //! namespace. All servers are up for the whole run, and are loaded in turn.
@@ -46,9 +47,20 @@ pub enum Ready {
     Listens,
 }
 
-/// A server under test.
+/// Part of a server in the test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// It is under test.
+    Target,
+    /// Targets ask it.
+    Backend,
+}
+
+/// A server under test, or a backend.
 #[derive(Debug, Clone)]
 pub struct ServerPods {
+    /// Its part in the test.
+    pub role: Role,
     /// Name of its Deployment, its Service and its Secret.
     pub name: String,
     /// Container image.
@@ -73,6 +85,16 @@ pub struct ServerPods {
     pub start_limit: Duration,
     /// Path of an empty folder in its container; `None` if it needs none.
     pub folder: Option<&'static str>,
+    /// Folder of its container with these files, by name, which may be secret; `None` without files.
+    pub files: Option<(&'static str, BTreeMap<String, String>)>,
+    /// Addresses that must accept connections before it starts.
+    pub awaits: Vec<String>,
+    /// Variables of loadgen beside it, which may be secret.
+    pub beside: BTreeMap<String, String>,
+    /// Labels of the nodes on which it may run.
+    pub node_selector: BTreeMap<String, String>,
+    /// Taints that these nodes may have.
+    pub tolerations: Vec<Toleration>,
 }
 
 /// The servers of a run, and all that they have in common.
@@ -82,16 +104,12 @@ pub struct Servers {
     pub all: Vec<ServerPods>,
     /// Key without which nobody is told what they use.
     pub observer_key: String,
-    /// Labels of the nodes on which they may run.
-    pub node_selector: BTreeMap<String, String>,
-    /// Taints that these nodes may have.
-    pub tolerations: Vec<Toleration>,
 }
 
 impl ServerPods {
-    /// Returns the URL of the server in its namespace.
-    pub fn url(&self) -> String {
-        format!("http://{}:{}", self.name, self.port)
+    /// Returns the host and port of the server in its namespace.
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.name, self.port)
     }
 
     /// Returns where its pods are observed.
@@ -125,7 +143,10 @@ impl Manifests {
     /// Labels of a server's pods. They lack that of the run's own pods, to which the manager's Service leads.
     fn pod_labels(&self, server: &ServerPods) -> Value {
         json!({
-            "app.kubernetes.io/name": "loadgen-target",
+            "app.kubernetes.io/name": match server.role {
+                Role::Target => "loadgen-target",
+                Role::Backend => "loadgen-backend",
+            },
             "app.kubernetes.io/instance": self.pods.name,
             SERVER_OF: self.id,
             NAME: server.name,
@@ -133,8 +154,10 @@ impl Manifests {
     }
 
     fn secret_of(&self, server: &ServerPods) -> Value {
-        let variables = server.variables.iter().map(|(name, value)| (name.as_str(), value));
-        let all = variables.chain([(KEY, &self.servers.observer_key)]);
+        let files = server.files.iter().flat_map(|(_, files)| files);
+        let all = server.variables.iter().chain(&server.beside).chain(files);
+        let all = all.map(|(name, value)| (name.as_str(), value));
+        let all = all.chain([(KEY, &self.servers.observer_key)]);
         let data: BTreeMap<&str, String> =
             all.map(|(name, value)| (name, base64(value.as_bytes()))).collect();
         json!({
@@ -182,22 +205,38 @@ impl Manifests {
             "shareProcessNamespace": true,
             "terminationGracePeriodSeconds": 10,
             "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
-            "affinity": apart_from(RUN, &self.id),
+            "affinity": match server.role {
+                Role::Target => apart_from(&[(RUN, &self.id)]),
+                // Other servers than itself: it has one pod.
+                Role::Backend => apart_from(&[(RUN, &self.id), (SERVER_OF, &self.id)]),
+            },
             "containers": [self.server_container(server), self.observer(server)],
         });
+        let mut volumes = Vec::new();
         if server.folder.is_some() {
-            spec["volumes"] = json!([{"name": "folder", "emptyDir": {"medium": "Memory"}}]);
+            volumes.push(json!({"name": "folder", "emptyDir": {"medium": "Memory"}}));
+        }
+        if let Some((_, files)) = &server.files {
+            let items = files.keys().map(|name| json!({"key": name, "path": name}));
+            volumes.push(json!({"name": "files", "secret": {
+                "secretName": server.name, "items": items.collect::<Vec<_>>(),
+            }}));
+        }
+        if !volumes.is_empty() {
+            spec["volumes"] = json!(volumes);
+        }
+        if !server.awaits.is_empty() {
+            spec["initContainers"] = json!([self.waiting(server)]);
         }
         if !self.pods.pull_secrets.is_empty() {
             let names = self.pods.pull_secrets.iter().map(|name| json!({"name": name}));
             spec["imagePullSecrets"] = names.collect();
         }
-        if !self.servers.node_selector.is_empty() {
-            spec["nodeSelector"] = json!(self.servers.node_selector);
+        if !server.node_selector.is_empty() {
+            spec["nodeSelector"] = json!(server.node_selector);
         }
-        if !self.servers.tolerations.is_empty() {
-            spec["tolerations"] =
-                self.servers.tolerations.iter().map(Toleration::manifest).collect();
+        if !server.tolerations.is_empty() {
+            spec["tolerations"] = server.tolerations.iter().map(Toleration::manifest).collect();
         }
         json!({
             "apiVersion": "apps/v1",
@@ -248,32 +287,60 @@ impl Manifests {
                 "capabilities": {"drop": ["ALL"]},
             });
         }
-        if let Some(path) = server.folder {
-            container["volumeMounts"] = json!([{"name": "folder", "mountPath": path}]);
+        let folder = server.folder.map(|path| json!({"name": "folder", "mountPath": path}));
+        let files = server.files.as_ref();
+        let files =
+            files.map(|(path, _)| json!({"name": "files", "mountPath": path, "readOnly": true}));
+        let mounts: Vec<Value> = folder.into_iter().chain(files).collect();
+        if !mounts.is_empty() {
+            container["volumeMounts"] = json!(mounts);
         }
         container
+    }
+
+    /// loadgen before a server: a server that finds no backend may end.
+    fn waiting(&self, server: &ServerPods) -> Value {
+        let words = ["await-backends"].into_iter().chain(server.awaits.iter().map(String::as_str));
+        self.of_loadgen("await", &words.collect::<Vec<_>>())
     }
 
     /// loadgen beside a server.
     fn observer(&self, server: &ServerPods) -> Value {
         let of_pod = |field: &str| json!({"fieldRef": {"fieldPath": field}});
+        let mut container =
+            self.of_loadgen(OBSERVER, &["observe", &format!("--port={OBSERVER_PORT}")]);
+        let mut variables = vec![
+            json!({"name": "LOADGEN_POD", "valueFrom": of_pod("metadata.name")}),
+            json!({"name": "LOADGEN_NODE", "valueFrom": of_pod("spec.nodeName")}),
+            of_secret("LOADGEN_OBSERVER_KEY", &server.name, KEY),
+            // The limit in force, which may be the namespace's, or else the CPUs of the node.
+            json!({"name": "LOADGEN_SERVER_CPU", "valueFrom": {"resourceFieldRef": {
+                "containerName": SERVER, "resource": "limits.cpu", "divisor": "1m",
+            }}}),
+        ];
+        variables.extend(server.beside.keys().map(|name| of_secret(name, &server.name, name)));
+        container["env"] = json!(variables);
+        if server.role == Role::Backend {
+            // Once it answers, the backend has all data.
+            container["startupProbe"] = json!({
+                "tcpSocket": {"port": OBSERVER_PORT}, "periodSeconds": 1,
+                "failureThreshold": server.start_limit.as_secs().max(1),
+            });
+        }
+        container
+    }
+
+    /// A container of loadgen in a server's pod.
+    fn of_loadgen(&self, name: &str, words: &[&str]) -> Value {
         let mut container = json!({
-            "name": OBSERVER,
+            "name": name,
             "image": self.pods.image,
             "command": ["loadgen"],
-            "args": ["observe", format!("--port={OBSERVER_PORT}")],
-            "env": [
-                {"name": "LOADGEN_POD", "valueFrom": of_pod("metadata.name")},
-                {"name": "LOADGEN_NODE", "valueFrom": of_pod("spec.nodeName")},
-                of_secret("LOADGEN_OBSERVER_KEY", &server.name, KEY),
-                // The limit in force, which may be the namespace's, or else the CPUs of the node.
-                {"name": "LOADGEN_SERVER_CPU", "valueFrom": {"resourceFieldRef": {
-                    "containerName": SERVER, "resource": "limits.cpu", "divisor": "1m",
-                }}},
-            ],
+            "args": words,
             // It reads a few files once a second.
             "resources": {"requests": {"cpu": "50m", "memory": "32Mi"}, "limits": {"memory": "128Mi"}},
             "securityContext": restricted(),
+            "terminationMessagePolicy": "FallbackToLogsOnError",
         });
         container["securityContext"]["runAsNonRoot"] = json!(true);
         container["securityContext"]["runAsUser"] = json!(NOBODY);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::url_variable;
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::manifest::{Fill, Init};
@@ -27,15 +28,7 @@ impl Lab {
 
     /// Like [`Lab::fill`], but with what the user's files put into the backends.
     async fn fill_for_own(&self, existing: Existing) -> Result<(), LabError> {
-        if existing != Existing::default() {
-            return Err(LabError::Missing {
-                service: "backends".to_owned(),
-                what: "`existing_items` and `existing_profiles` are data of the lab's own targets"
-                    .to_owned(),
-                help: "fill the backend in loadgen.toml: [backend.postgres] init = \"FILE\""
-                    .to_owned(),
-            });
-        }
+        refuse_existing(existing)?;
         if let Some(redis) = &self.redis {
             let init = &self.manifest.inits.redis;
             redis.restore(self.init_file(init).as_deref()).await?;
@@ -63,19 +56,28 @@ impl Lab {
     ) -> Result<(), LabError> {
         (self.progress)(&format!("filling {backend}"));
         let log = self.options.logs.join(format!("{backend}-fill.log"));
-        let variable = match backend {
-            Backend::Redis => "REDIS_URL",
-            Backend::Postgres => "DATABASE_URL",
-        };
         let own = fill
             .env
             .iter()
             .map(|(name, value)| (name.clone(), value.replace(&format!("{{{backend}}}"), url)));
-        let all = [(variable.to_owned(), url.to_owned())].into_iter().chain(own);
+        let all = [(url_variable(backend).to_owned(), url.to_owned())].into_iter().chain(own);
         let env = self.runner.user_variables().into_iter().chain(all).collect();
         let (name, root) = (format!("{backend}-fill"), self.home.root());
         let spec = ServiceSpec { env, ..ServiceSpec::new(name, &fill.command, root, log.clone()) };
         let done = Service::carry_out(&spec, MESSAGE_LINES).await?;
         done.map_err(|output| LabError::Fill { backend, output, log })
     }
+}
+
+/// Refuses data of the lab's own targets for those of a user.
+pub(super) fn refuse_existing(existing: Existing) -> Result<(), LabError> {
+    if existing == Existing::default() {
+        return Ok(());
+    }
+    Err(LabError::Missing {
+        service: "backends".to_owned(),
+        what: "`existing_items` and `existing_profiles` are data of the lab's own targets"
+            .to_owned(),
+        help: "fill the backend in loadgen.toml: [backend.postgres] init = \"FILE\"".to_owned(),
+    })
 }

@@ -46,6 +46,8 @@ pub struct Observed {
     pub busiest_others: BTreeMap<String, f64>,
     /// Pods of a target in a cluster, and their nodes; `None` for a server elsewhere.
     pub target_pods: Option<PodsRecord>,
+    /// Pods of each backend in a cluster, by its name, and their nodes; empty for backends elsewhere.
+    pub backend_pods: BTreeMap<String, PodsRecord>,
     /// Why the pods of the target do not tell what they used; `None` if they do, or for a server elsewhere.
     pub pods_fault: Option<String>,
     /// Stacks of the target's threads, or why they could not be sampled; `None` unless the target is profiled.
@@ -232,6 +234,7 @@ impl Window {
             server_percent,
             busiest_others,
             target_pods: None,
+            backend_pods: BTreeMap::new(),
             pods_fault: None,
             stacks: None,
         }

@@ -45,7 +45,8 @@ impl Size<'_> {
     }
 
     /// Returns the number of connections that each worker process may open to each backend.
-    pub(super) fn pool_size(&self) -> u32 {
+    #[must_use]
+    pub fn pool_size(&self) -> u32 {
         pool_size(self.workers.saturating_mul(self.replicas.unwrap_or(1)))
     }
 }

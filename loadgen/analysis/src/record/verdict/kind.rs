@@ -466,16 +466,16 @@ pub enum VerdictKind {
     ///
     /// - **Remedy:** Give slow workers fewer users, more CPUs or separate hosts, and pods no limit of CPU.
     SlowWorker,
-    /// Pods of a target had workers on their node.
+    /// Pods of a target had workers or backends on their node.
     ///
-    /// Pods of a target and workers of the load ran on one node of the cluster, whose CPUs were busy: the load may have
-    /// taken CPU from the server that it measures. The message has the nodes, and how busy they were.
+    /// Pods of a target ran on one node of the cluster with workers of the load or with a backend, and its CPUs were busy:
+    /// these may have taken CPU from the server that is measured. The message has the nodes, and how busy they were.
     ///
     /// - **Evidence:** In a round, a node of the target's pods (`target_pods`) is that of a worker (`host` of
-    ///   `workers`), and its CPUs were busy for at least 50 % of the time.
-    /// - **Remedy:** Give load and servers nodes of their own: `--node-selector` and `--target-node-selector` of
-    ///   [`loadgen k8s run`](command-line.md#loadgen-k8s). On a cluster of one node, compare targets with each other
-    ///   only.
+    ///   `workers`) or of a backend (`backend_pods`), and its CPUs were busy for at least 50 % of the time.
+    /// - **Remedy:** Give load, servers and backends nodes of their own: `--node-selector`, `--target-node-selector` and
+    ///   `--backend-node-selector` of [`loadgen k8s run`](command-line.md#loadgen-k8s). On a cluster of one node, compare
+    ///   targets with each other only.
     SharedNode,
     /// The target wrote much to its log.
     ///

@@ -19,6 +19,7 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
+use super::url_at;
 use crate::lab::error::LabError;
 use crate::lab::install::python::Python;
 use crate::lab::podman::Project;
@@ -26,10 +27,16 @@ use crate::lab::ready::Starting;
 use crate::lab::runner::Runner;
 use crate::lab::service::password::random_password;
 use crate::lab::service::{Service, ServiceSpec, ending};
-pub(super) use client::NAME;
+use crate::scenario::Backend;
+pub use client::NAME;
 use client::{Client, Psql};
 use programs::{Programs, User};
+pub(super) use rows::script;
 pub use storage::Filesystem;
+
+/// Settings that count the time of reads, writes and flushes. Two readings of the clock cost about a tenth of a
+/// microsecond.
+pub const TIMING: [&str; 2] = ["track_io_timing=on", "track_wal_io_timing=on"];
 
 /// Number of connections that PostgreSQL accepts, unless all targets that are up at the same time open more.
 pub(in crate::lab) const CONNECTIONS: u32 = 300;
@@ -52,6 +59,11 @@ const INIT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Folder of PostgreSQL's data in the container image.
 const DATA: &str = "/var/lib/postgresql";
+
+/// Returns the number of connections that PostgreSQL accepts if targets may open this number at the same time.
+pub fn most_connections(connections: u32) -> u32 {
+    CONNECTIONS.max(connections.saturating_add(OTHER_CONNECTIONS))
+}
 
 /// A running PostgreSQL on loopback, created for this run. PostgreSQL's settings are the defaults,
 /// `fsync` included, apart from the addresses, the number of connections, the minimum of dynamic
@@ -76,7 +88,7 @@ impl Postgres {
         cpus: &[usize],
         connections: u32,
     ) -> Result<Self, LabError> {
-        let most = CONNECTIONS.max(connections.saturating_add(OTHER_CONNECTIONS));
+        let most = most_connections(connections);
         let postgres = match runner {
             Runner::Process(python) => {
                 let postgres = Self::process(python, logs, cpus, most).await?;
@@ -148,12 +160,9 @@ impl Postgres {
                 // process. If an immediate shutdown ends a process that creates a separate segment,
                 // the segment remains.
                 "min_dynamic_shared_memory=8MB".to_owned(),
-                // Counts the time of reads, writes and flushes. Two readings of the clock cost about
-                // a tenth of a microsecond.
-                "track_io_timing=on".to_owned(),
-                "track_wal_io_timing=on".to_owned(),
             ];
-            argv.extend(settings.into_iter().flat_map(|setting| ["-c".into(), setting.into()]));
+            let settings = settings.into_iter().chain(TIMING.map(str::to_owned));
+            argv.extend(settings.flat_map(|setting| ["-c".into(), setting.into()]));
             let log = logs.join("postgres.log");
             let mut spec = server_spec("postgres", argv, &folder, log, user.as_ref());
             spec.options.cpus = cpus.to_vec();
@@ -195,7 +204,7 @@ impl Postgres {
 
     /// Returns PostgreSQL's URL, with the password and with `address` as host and port.
     pub fn url_at(&self, address: &str) -> String {
-        format!("postgresql://{NAME}:{}@{address}/{NAME}", self.client.password)
+        url_at(Backend::Postgres, &self.client.password, address)
     }
 
     async fn make_tables(&self, schema: &Path) -> Result<(), LabError> {

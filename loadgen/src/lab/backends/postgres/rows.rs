@@ -75,11 +75,7 @@ impl Postgres {
             return Ok(());
         }
         progress(&format!("making {} profiles in postgres", count(wanted)));
-        let (truncate, insert) = ("TRUNCATE profiles", profiles::insert(wanted));
-        let vacuum = "VACUUM (ANALYZE, FREEZE) profiles";
-        let comment = format!("COMMENT ON TABLE profiles IS '{wanted}'");
-        let made = ["-c", truncate, "-c", &insert, "-c", vacuum, "-c", &comment];
-        self.tell_within(limit(wanted), NAME, &made).await?;
+        self.tell_within(limit(wanted), NAME, &each(&make_profiles(wanted))).await?;
         Ok(())
     }
 
@@ -90,21 +86,53 @@ impl Postgres {
         let drop = format!("DROP DATABASE IF EXISTS {unfinished}");
         let create = format!("CREATE DATABASE {unfinished} TEMPLATE {NAME}");
         self.tell("postgres", &["-c", &drop, "-c", &create]).await?;
-        // An MD5 sum is as random as the keys of new rows, but the same in each run.
-        let insert = format!(
-            "INSERT INTO items (sku, name, quantity, price_cents) \
-             SELECT md5(n::text)::uuid, 'item ' || n, n % 100 + 1, n % 99950 + 50 \
-             FROM generate_series(1, {rows}) AS n"
-        );
-        let truncate = "TRUNCATE items RESTART IDENTITY";
-        // Otherwise PostgreSQL would do both in the background, during a round.
-        let vacuum = "VACUUM (ANALYZE, FREEZE) items";
-        let made = ["-c", truncate, "-c", &insert, "-c", vacuum];
-        self.tell_within(limit(rows), &unfinished, &made).await?;
+        self.tell_within(limit(rows), &unfinished, &each(&make_items(rows))).await?;
         let rename = format!("ALTER DATABASE {unfinished} RENAME TO {template}");
         self.tell("postgres", &["-c", &rename]).await?;
         Ok(())
     }
+}
+
+/// Returns the script that gives a new database the tables of the `schema`, with these numbers of rows.
+pub(in crate::lab::backends) fn script(
+    schema: &str,
+    Existing { items, profiles }: Existing,
+) -> String {
+    let profiles = if profiles > 0 { make_profiles(profiles) } else { Vec::new() };
+    let items = if items > 0 { make_items(items) } else { Vec::new() };
+    let all = profiles.into_iter().chain(items).chain(["CHECKPOINT".to_owned()]);
+    let all: String = all.map(|statement| format!("{statement};\n")).collect();
+    format!("{schema}\n{all}")
+}
+
+/// Returns the statements that make this number of profiles.
+fn make_profiles(wanted: u64) -> Vec<String> {
+    vec![
+        "TRUNCATE profiles".to_owned(),
+        profiles::insert(wanted),
+        "VACUUM (ANALYZE, FREEZE) profiles".to_owned(),
+        format!("COMMENT ON TABLE profiles IS '{wanted}'"),
+    ]
+}
+
+/// Returns the statements that make this number of items.
+fn make_items(rows: u64) -> Vec<String> {
+    vec![
+        "TRUNCATE items RESTART IDENTITY".to_owned(),
+        // An MD5 sum is as random as the keys of new rows, but the same in each run.
+        format!(
+            "INSERT INTO items (sku, name, quantity, price_cents) \
+             SELECT md5(n::text)::uuid, 'item ' || n, n % 100 + 1, n % 99950 + 50 \
+             FROM generate_series(1, {rows}) AS n"
+        ),
+        // Otherwise PostgreSQL would do both in the background, during a round.
+        "VACUUM (ANALYZE, FREEZE) items".to_owned(),
+    ]
+}
+
+/// Returns the arguments of psql that carry out these statements.
+fn each(statements: &[String]) -> Vec<&str> {
+    statements.iter().flat_map(|statement| ["-c", statement.as_str()]).collect()
 }
 
 /// Time limit for making or copying this number of rows.

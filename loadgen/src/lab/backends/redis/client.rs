@@ -23,7 +23,7 @@ impl Client {
 
     /// Opens a connection and logs in. Sends no further command to a server that rejects the
     /// password, because such a server belongs to another program.
-    pub(super) async fn connect(&self) -> io::Result<TcpStream> {
+    pub(in crate::lab::backends) async fn connect(&self) -> io::Result<TcpStream> {
         let mut connection = TcpStream::connect(("127.0.0.1", self.port)).await?;
         let taken = command(&mut connection, &["AUTH", &self.password]).await;
         taken.map_err(|error| {

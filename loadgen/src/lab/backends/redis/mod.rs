@@ -2,6 +2,7 @@
 //! the program from a wheel that loadgen installs.
 
 mod client;
+mod contents;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use std::{fs, io};
 
 use tempfile::TempDir;
 
-use super::profiles::{self, AT_A_TIME, KEYS_EACH, TOKEN};
+use super::url_at;
 use crate::lab::error::LabError;
 use crate::lab::install::python::Python;
 use crate::lab::podman::Project;
@@ -19,13 +20,10 @@ use crate::lab::runner::Runner;
 use crate::lab::service::password::random_password;
 use crate::lab::service::programs::on_path;
 use crate::lab::service::{Service, ServiceSpec};
-use crate::text::count;
+use crate::scenario::Backend;
 pub use client::Client;
 use client::command;
-
-/// Keys and values in Redis at the start of every round.
-const KEYS: [(&str, &str); 3] =
-    [("loadgen:1", "value-1"), ("loadgen:2", "value-2"), ("loadgen:3", "value-3")];
+use contents::{COMMAND_TIMEOUT, within};
 
 /// Python wheel that contains Redis, and the newest version of Python for which the wheel exists.
 /// Redis itself needs no Python.
@@ -41,9 +39,6 @@ const READER: [&[&str]; 2] = [
 
 /// Name of Redis's settings file, the only file in a separate folder.
 const SETTINGS: &str = "redis.conf";
-
-/// Timeout for a few short commands to Redis, which usually take far less time.
-const COMMAND_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A running Redis, without persistence, on loopback.
 #[derive(Debug)]
@@ -87,7 +82,7 @@ impl Redis {
 
     /// Returns Redis's URL, with the password and with `address` as host and port.
     pub fn url_at(&self, address: &str) -> String {
-        format!("redis://:{}@{address}/0", self.client.password)
+        url_at(Backend::Redis, &self.client.password, address)
     }
 
     /// Version that Redis reports; `None` if Redis does not answer.
@@ -127,71 +122,24 @@ impl Redis {
         if self.service.container().is_some() { 6379 } else { self.client.port }
     }
 
-    /// Deletes all keys, and carries out the commands in `init`, one in each line: words that spaces
-    /// separate. Lines that begin with `#` are comments.
+    /// Deletes all keys, and carries out the commands in the file `init`: see [`Client::restore`].
     pub async fn restore(&self, init: Option<&Path>) -> Result<(), LabError> {
         let text = match init {
             Some(file) => fs::read_to_string(file).map_err(LabError::file("read", file))?,
             None => String::new(),
         };
-        let fault = |what: String| LabError::Backend {
-            service: "redis".to_owned(),
-            what,
-            log: self.service.log().to_owned(),
-        };
-        let connected = self.client.connect().await;
-        let mut connection = connected.map_err(|error| fault(error.to_string()))?;
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let commands = lines.filter(|line| !line.starts_with('#'));
-        for line in ["FLUSHALL"].into_iter().chain(commands) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let done = within(command(&mut connection, &words)).await;
-            done.map_err(|error| fault(format!("`{line}` failed: {error}")))?;
-        }
-        Ok(())
+        self.client.restore(&text).await.map_err(|what| self.fault(what))
     }
 
-    /// Deletes all keys, and sets the keys that scenarios read, with this number of profiles.
-    /// Profiles that are there stay if there is no other key, because targets only read them.
-    /// `progress` is told before a slow step.
+    /// Deletes all keys, and sets the keys that scenarios read: see [`Client::fill`].
     pub async fn fill(&self, profiles: u64, progress: &dyn Fn(&str)) -> Result<(), LabError> {
-        let fill = async {
-            let mut connection = self.client.connect().await?;
-            let keys = KEYS.len() as u64 + 1 + profiles * KEYS_EACH;
-            let has = within(command(&mut connection, &["DBSIZE"])).await?;
-            let stays = profiles > 0 && has == Some(keys.to_string());
-            if !stays {
-                within(command(&mut connection, &["FLUSHALL"])).await?;
-            }
-            for (key, value) in KEYS {
-                within(command(&mut connection, &["SET", key, value])).await?;
-            }
-            if stays || profiles == 0 {
-                return Ok(());
-            }
-            progress(&format!("making {} profiles in redis", count(profiles)));
-            within(command(&mut connection, &["SET", "profiles:token", TOKEN])).await?;
-            let cities = profiles::cities();
-            for first in (1..=profiles).step_by(usize::try_from(AT_A_TIME).unwrap_or(usize::MAX)) {
-                let [from, to] =
-                    [first, profiles.min(first + AT_A_TIME - 1)].map(|n| n.to_string());
-                let words = ["EVAL", profiles::LUA, "0", &from, &to, &cities];
-                within(command(&mut connection, &words)).await?;
-            }
-            Ok(())
-        };
-        let filled: io::Result<()> = fill.await;
-        filled.map_err(|error| LabError::Backend {
-            service: "redis".to_owned(),
-            what: format!("cannot set the keys: {error}"),
-            log: self.service.log().to_owned(),
-        })
+        let filled = self.client.fill(profiles, progress).await;
+        filled.map_err(|error| self.fault(format!("cannot set the keys: {error}")))
     }
-}
 
-/// Awaits the reply to a command, or fails after [`COMMAND_TIMEOUT`].
-async fn within<T>(reply: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-    tokio::time::timeout(COMMAND_TIMEOUT, reply).await.unwrap_or_else(|late| Err(late.into()))
+    fn fault(&self, what: String) -> LabError {
+        LabError::Backend { service: "redis".to_owned(), what, log: self.service.log().to_owned() }
+    }
 }
 
 async fn up(
