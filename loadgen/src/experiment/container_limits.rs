@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use super::contender::Contender;
 use super::job::Job;
-use super::subject::{Server, Subject};
+use super::subject::Subject;
 use crate::lab::{Lab, Runtime};
 use crate::record::LimitsRecord;
 use crate::scenario::{Limits, Memory};
@@ -11,14 +12,15 @@ use crate::scenario::{Limits, Memory};
 /// Returns the CPU and memory limits of each container of a job, by the name of its target, arm,
 /// upstream or backend, or of each pod of a server or backend in a cluster; empty without containers.
 pub fn limits(job: &Job, lab: Option<&Lab>) -> BTreeMap<String, LimitsRecord> {
-    if let Subject::Running(servers) = &job.subject {
-        let of = |server: &Server| {
-            let deployed = server.deployed.as_ref()?;
-            Some((deployed.target.clone(), deployed.limits))
+    if let Subject::Running(_) = &job.subject {
+        let contenders = job.contenders.iter().enumerate();
+        let of = |(index, contender): (usize, &Contender)| {
+            let deployed = job.running(index)?.deployed.as_ref()?;
+            Some((contender.target.clone(), deployed.limits))
         };
         let backends = job.subject.deployed_backends().into_values();
         let backends = backends.map(|of| (of.backend.to_string(), of.limits));
-        return backends.chain(servers.iter().filter_map(of)).collect();
+        return backends.chain(contenders.filter_map(of)).collect();
     }
     let Some((lab, Runtime::Podman { backends, .. })) = lab.map(|lab| (lab, lab.runtime())) else {
         return BTreeMap::new();

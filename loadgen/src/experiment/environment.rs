@@ -12,7 +12,7 @@ use crate::lab::{Lab, Layout, commit_of};
 use crate::record::{Environment, FilesystemRecord, SystemRecord};
 
 /// Describes the environment of a run for the record: hardware, software versions and CPU
-/// assignment, without the limits of containers and the settings of the system. Values that cannot be determined stay empty.
+/// assignment, without the limits of containers, the images of pods and the settings of the system. Values that cannot be determined stay empty.
 pub fn environment(
     job: &Job,
     lab: Option<&Lab>,
@@ -40,18 +40,6 @@ pub fn environment(
         Subject::Running(_) => None,
     };
     let containers = lab.and_then(Lab::containers);
-    let deployed: BTreeMap<String, String> = match &job.subject {
-        Subject::Lab { .. } => BTreeMap::new(),
-        Subject::Running(servers) => {
-            let image = |server: &Server| {
-                let deployed = server.deployed.as_ref()?;
-                Some((deployed.target.clone(), deployed.image.clone()))
-            };
-            let backends = job.subject.deployed_backends().into_values();
-            let backends = backends.map(|of| (of.backend.to_string(), of.image.clone()));
-            backends.chain(servers.iter().filter_map(image)).collect()
-        }
-    };
     Environment {
         loadgen: env!("CARGO_PKG_VERSION").to_owned(),
         // The user's cache may lie in a repository that is not loadgen's.
@@ -70,19 +58,30 @@ pub fn environment(
             in_memory: found.is_memory(),
         }),
         runtime: match (lab, containers) {
-            (None, _) if !deployed.is_empty() => "kubernetes",
+            (None, _) if job.subject.is_deployed() => "kubernetes",
             (None, _) => "url",
             (Some(_), None) => "process",
             (Some(_), Some(_)) => "podman",
         }
         .to_owned(),
         podman: containers.map(|containers| containers.podman.clone()),
-        images: containers.map_or(deployed, |containers| containers.images.clone()),
+        images: containers.map(|containers| containers.images.clone()).unwrap_or_default(),
         // Each job has its own.
         limits: BTreeMap::new(),
         system: SystemRecord::default(),
         telemetry: None,
     }
+}
+
+/// Returns the image of each target and backend that loadgen has deployed in a cluster for a job, by its name.
+pub fn deployed_images(job: &Job) -> BTreeMap<String, String> {
+    let image = |server: &Server| {
+        let deployed = server.deployed.as_ref()?;
+        Some((deployed.target.clone(), deployed.image.clone()))
+    };
+    let backends = job.subject.deployed_backends().into_values();
+    let backends = backends.map(|of| (of.backend.to_string(), of.image.clone()));
+    backends.chain(job.subject.running().iter().filter_map(image)).collect()
 }
 
 fn sha256(path: &Path) -> Option<String> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use super::container_limits::limits;
-use super::environment::environment;
+use super::environment::{deployed_images, environment};
 use super::job::Job;
 use crate::lab::{Lab, Layout};
 use crate::record::{Environment, SystemRecord, TelemetryRecord};
@@ -41,7 +41,7 @@ impl<'a> Site<'a> {
     }
 
     /// Returns a description of the machine and of its software, with the backends in these
-    /// versions, and with the limits of the job's containers. Only the first call with these
+    /// versions, and with the limits of the job's containers and the images of its pods. Only the first call with these
     /// backends collects the description.
     pub fn environment(
         &self,
@@ -50,7 +50,7 @@ impl<'a> Site<'a> {
         backends: &BTreeMap<String, String>,
     ) -> Environment {
         let mut known = self.environments.borrow_mut();
-        let found = match known.iter().find(|known| known.backends == *backends) {
+        let mut found = match known.iter().find(|known| known.backends == *backends) {
             Some(found) => found.clone(),
             None => {
                 let found = environment(job, lab, self.layout, backends);
@@ -58,6 +58,7 @@ impl<'a> Site<'a> {
                 found
             }
         };
+        found.images.extend(deployed_images(job));
         let telemetry = self.exports.as_ref().and_then(|exports| exports());
         Environment { limits: limits(job, lab), system: self.system.clone(), telemetry, ..found }
     }

@@ -17,6 +17,7 @@ use crate::experiment::subject::DeployedBackend;
 use crate::failure::Failure;
 use crate::lab::{LabError, Observed, Observers, Pods, PodsWindow, UsageTeller};
 use crate::measure::ResourceRecord;
+use crate::scenario::Backend;
 
 /// Name of the server under test among the services.
 const TARGET: &str = "target";
@@ -67,30 +68,31 @@ impl Session<'_> {
             Some(Remote::Awaited(workers)) => workers.limit.unwrap_or(LIMIT),
             _ => LIMIT,
         };
-        let mut new = Vec::new();
+        let mut backends: BTreeMap<Backend, Pods> = BTreeMap::new();
         for (backend, of) in jobs.iter().flat_map(|job| job.subject.deployed_backends()) {
-            if !self.backend_pods.contains_key(&backend) {
+            if !self.backend_pods.contains_key(&backend) && !backends.contains_key(&backend) {
                 let pods = self.all_ready(&backend.to_string(), &of.observers, limit).await?;
-                self.backend_pods.insert(backend, ReadyPods { pods, idle_bytes: 0 });
+                backends.insert(backend, pods);
             }
         }
+        let mut servers: BTreeMap<String, Pods> = BTreeMap::new();
         for server in jobs.iter().flat_map(|job| job.subject.running()) {
-            let (Some(deployed), false) = (&server.deployed, self.pods.contains_key(&server.name))
-            else {
-                continue;
-            };
+            // Contenders that differ only in their load share a server.
+            let is_known =
+                self.pods.contains_key(&server.name) || servers.contains_key(&server.name);
+            let (Some(deployed), false) = (&server.deployed, is_known) else { continue };
             let pods = self.all_ready(&server.name, &deployed.observers, limit).await?;
-            new.push((server, pods));
+            servers.insert(server.name.clone(), pods);
         }
-        if new.is_empty() {
+        if servers.is_empty() && backends.is_empty() {
             return Ok(());
         }
         unless(&self.interrupt, sleep(SETTLED)).await?;
-        for (server, pods) in new {
-            let ready = self.with_memory(&server.name, pods).await?;
-            self.pods.insert(server.name.clone(), ready);
+        for (name, pods) in servers {
+            let ready = self.with_memory(&name, pods).await?;
+            self.pods.insert(name, ready);
         }
-        for (backend, ReadyPods { pods, .. }) in self.backend_pods.clone() {
+        for (backend, pods) in backends {
             let ready = self.with_memory(&backend.to_string(), pods).await?;
             self.backend_pods.insert(backend, ready);
         }
