@@ -2,6 +2,7 @@
 //! command that starts each server, and the differences between the servers.
 
 mod entry;
+mod in_image;
 mod own;
 mod program;
 mod ready;
