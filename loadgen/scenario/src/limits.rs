@@ -11,7 +11,7 @@ use loadgen_text::limits;
 const LEAST_MEMORY: u64 = 6 << 20;
 
 /// Resource limits of one container; `None` means unlimited.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Limits {
     /// CPU time, in CPU seconds per second.
     pub cpus: Option<Cpus>,

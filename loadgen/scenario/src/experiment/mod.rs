@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use miette::{Diagnostic, NamedSource};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use self::explain::{describe_load, explain};
@@ -27,7 +28,7 @@ pub const MOST_REPLICAS: u32 = 64;
 pub const QUICK_TIME: Duration = Duration::from_secs(180);
 
 /// Arms, published figures and claims of an experiment file.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExperimentFile {
     /// Name of the experiment: the file's stem.
     pub name: String,
@@ -50,7 +51,7 @@ pub struct ExperimentFile {
 }
 
 /// Publication that an experiment repeats.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Source {
     /// Title of the publication.
     pub title: String,
@@ -63,7 +64,7 @@ pub struct Source {
 }
 
 /// Arms that are measured in interleaved rounds.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Group {
     /// Name of the group, unique in the file.
     pub name: String,
@@ -89,7 +90,7 @@ pub struct Group {
 }
 
 /// Settings of a search for capacities: the highest rates that targets carry.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct CapacitySettings {
     /// Largest number of requests in flight; `None` for the scenario's users, or for at least 1,000
     /// if the scenario is of the closed model.
@@ -113,7 +114,7 @@ impl Default for CapacitySettings {
 }
 
 /// A target under one load.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arm {
     /// Name of the arm, unique in its group.
     pub name: String,
@@ -139,7 +140,7 @@ pub struct Arm {
 }
 
 /// Figures of one metric that were published about arms of one group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Published {
     /// Index of the group.
     pub group: usize,
@@ -154,7 +155,7 @@ pub struct Published {
 }
 
 /// A statement about arms of one group that a measurement can confirm or refute.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// Sentence for people; `None` if the file has none.
     pub says: Option<String>,
@@ -169,7 +170,7 @@ pub struct Claim {
 }
 
 /// Statement of a claim. Arms are indices into the claim's group.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Statement {
     /// Each arm is better than the next arm of the list: it has the higher rate, or the lower
     /// latency or error rate. At least two arms.
@@ -266,6 +267,21 @@ pub enum ExperimentError {
         #[related]
         faults: Vec<Fault>,
     },
+}
+
+impl ExperimentFile {
+    /// Returns the experiment with only the group of this index, whose figures and claims keep their order.
+    #[must_use]
+    pub fn only(&self, group: usize) -> Self {
+        let published = self.published.iter().filter(|published| published.group == group);
+        let claims = self.claims.iter().filter(|claim| claim.group == group);
+        Self {
+            groups: self.groups.get(group).cloned().into_iter().collect(),
+            published: published.map(|of| Published { group: 0, ..of.clone() }).collect(),
+            claims: claims.map(|claim| Claim { group: 0, ..claim.clone() }).collect(),
+            ..self.clone()
+        }
+    }
 }
 
 impl Group {

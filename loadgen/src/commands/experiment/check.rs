@@ -3,9 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::published;
 use crate::analysis::claims::not_measured;
-use crate::cli::ExperimentArgs;
 use crate::experiment::job::Job;
 use crate::experiment::published::{Length, Published};
 use crate::experiment::subject::Subject;
@@ -15,16 +13,20 @@ use crate::process::print;
 use crate::scenario::experiment::Group;
 use crate::text::{count, counted, duration, megabytes};
 
-/// Prints what the experiment would do. Starts nothing.
-pub(super) fn run(args: &ExperimentArgs) -> Result<Exit, Failure> {
-    let experiment = published(args, args.quick)?;
+/// Prints what an experiment would do, in its `quick` or its full form, each of which `published` returns. Starts nothing.
+pub fn run(
+    quick: bool,
+    published: impl Fn(bool) -> Result<Published, Failure>,
+) -> Result<Exit, Failure> {
+    let is_quick = quick;
+    let experiment = published(is_quick)?;
     let has_quick = experiment.file.groups.iter().any(Group::has_quick_form);
-    let quick = (has_quick && !args.quick).then(|| published(args, true)).transpose()?;
+    let quick = (has_quick && !is_quick).then(|| published(true)).transpose()?;
     let mut out = format!("{}: {}\n", experiment.file.name, experiment.file.title);
     out += &groups(&experiment);
     out += &left_out(&experiment);
     out += &claims(&experiment);
-    let form = if args.quick { "quick form: " } else { "" };
+    let form = if is_quick { "quick form: " } else { "" };
     if !experiment.jobs.is_empty() {
         let _ = writeln!(out, "  takes       {form}{}", length(&experiment));
     }
@@ -62,7 +64,7 @@ fn groups(experiment: &Published) -> String {
 }
 
 /// Returns a line for each target that would be left out.
-fn left_out(experiment: &Published) -> String {
+pub fn left_out(experiment: &Published) -> String {
     let mut lines = Vec::new();
     for (index, group) in experiment.file.groups.iter().enumerate() {
         for arm in &group.arms {

@@ -73,7 +73,7 @@ fn wanted(args: LabUpArgs, home: &Home) -> Result<Wanted, Failure> {
         named => named.iter().copied().map(Backend::from).collect(),
     };
     let LabUpArgs { targets, port, server_workers, runtime, .. } = args;
-    let runtime = runtime::runtime(runtime)?;
+    let runtime = runtime::runtime(runtime, runtime::K8S_RUN)?;
     if runtime != Runtime::Process {
         each_once(&Manifest::of(home)?, &targets)?;
     }

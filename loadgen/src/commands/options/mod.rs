@@ -107,7 +107,7 @@ pub fn job(
     let runtime = match (&running, &remote) {
         // Only `k8s` resolves targets for a manager, and refuses servers that only this host reaches.
         (None, Some(Remote::Awaited(_))) => runtime::in_cluster(common.measuring.runtime)?,
-        _ => runtime::runtime(common.measuring.runtime)?,
+        _ => runtime::runtime(common.measuring.runtime, runtime::K8S_RUN)?,
     };
     let subject = match running {
         None => Subject::of_lab(&common.target, &scenario, runtime)?,

@@ -5,9 +5,12 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Runtime;
 use crate::scenario::Limits;
 
+/// Command that loads targets in a cluster.
+pub const K8S_RUN: &str = "loadgen k8s run --target NAME --image IMAGE";
+
 /// Returns the lab's runtime, processes or containers, from the options of the command line. Limits
-/// without containers are an error.
-pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
+/// without containers are an error. `in_cluster` is the command for the pods of a cluster.
+pub fn runtime(args: RuntimeArgs, in_cluster: &str) -> Result<Runtime, Failure> {
     let RuntimeArgs { runtime, cpus, memory, backend_cpus, backend_memory } = args;
     let targets = Limits { cpus, memory };
     let backends = Limits { cpus: backend_cpus, memory: backend_memory };
@@ -16,8 +19,8 @@ pub fn runtime(args: RuntimeArgs) -> Result<Runtime, Failure> {
         Some(RuntimeName::Kubernetes) => {
             let message =
                 "--runtime kubernetes: the load on the pods of a cluster comes from the cluster";
-            let help = "start both there: loadgen k8s run --target NAME --image IMAGE";
-            return Err(Failure::conflict(message.to_owned(), help));
+            let help = format!("start both there: {in_cluster}");
+            return Err(Failure::conflict(message.to_owned(), &help));
         }
         Some(RuntimeName::Process) | None => {}
     }

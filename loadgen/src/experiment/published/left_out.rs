@@ -10,6 +10,15 @@ use crate::failure::{Exit, Failure};
 use crate::lab::Lacks;
 use crate::scenario::experiment::{ExperimentFile, Group};
 
+/// Place of the targets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// This machine.
+    Here,
+    /// The cluster that also generates the load.
+    Cluster,
+}
+
 /// Reasons why arms were left out, by the index of their group and their name. A reason is one line; the part
 /// before its first semicolon says what is missing, such as `needs Go 1.26`.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +48,12 @@ impl LeftOut {
         self.0.get(&(group, arm.to_owned())).map(String::as_str)
     }
 
+    /// Returns the arms of a group that were left out, by name, each with the reason.
+    pub fn of_group(&self, group: usize) -> BTreeMap<String, String> {
+        let of = self.0.iter().filter(|((of, _), _)| *of == group);
+        of.map(|((_, arm), why)| (arm.clone(), why.clone())).collect()
+    }
+
     /// Returns whether all arms of a target were left out for this reason.
     pub fn has_target(&self, file: &ExperimentFile, target: &str, why: &str) -> bool {
         let mut groups = file.groups.iter().enumerate();
@@ -48,13 +63,16 @@ impl LeftOut {
         })
     }
 
-    /// Returns a failure if the experiment has no jobs, because all arms were left out.
-    pub fn check(&self, jobs: &[Job]) -> Result<(), Failure> {
+    /// Returns a failure if the experiment has no jobs, because all arms were left out in this place.
+    pub fn check(&self, jobs: &[Job], place: Place) -> Result<(), Failure> {
+        let (who, help) = match place {
+            Place::Here => ("this machine", "install the program"),
+            Place::Cluster => ("the cluster", "give the targets what they lack"),
+        };
         match self.0.iter().next() {
             Some(((_, arm), why)) if jobs.is_empty() => {
-                let message =
-                    format!("this machine can run no target of the experiment: {arm}: {why}");
-                Err(Failure::message(Exit::Target, "no_target", message, "install the program"))
+                let message = format!("{who} can run no target of the experiment: {arm}: {why}");
+                Err(Failure::message(Exit::Target, "no_target", message, help))
             }
             _ => Ok(()),
         }
@@ -82,7 +100,7 @@ impl Published {
             }
             groups.push(first..jobs.len());
         }
-        left_out.check(&jobs)?;
+        left_out.check(&jobs, Place::Here)?;
         let (file, quick, target_cpus) = (self.file.clone(), self.quick, self.target_cpus);
         Ok(Self { file, quick, jobs, groups, searches, left_out, target_cpus })
     }

@@ -32,6 +32,16 @@ impl Published {
         all
     }
 
+    /// Returns about how long the rounds of a group take at most; `None` if iterations end them.
+    pub fn longest_of_group(&self, group: usize) -> Option<Duration> {
+        let mut all = Length::default();
+        let jobs = &self.jobs[self.groups[group].clone()];
+        jobs.iter().for_each(|job| of_rounds(job, &mut all));
+        let is_extended = jobs.iter().any(|job| job.method.is_one_start());
+        let extended = if is_extended { self.quick_time_of(group) } else { Duration::ZERO };
+        (all.iterations == 0).then(|| all.known.max(extended))
+    }
+
     /// Returns the jobs that are rounds under a load.
     pub(super) fn jobs_of_rounds(&self) -> impl Iterator<Item = &Job> {
         let jobs = self.jobs.iter().enumerate();

@@ -1,5 +1,6 @@
 //! Implements the experiment of a file: groups of arms, one group after the other.
 
+mod apart;
 mod assemble;
 mod autosave;
 mod left_out;
@@ -11,9 +12,10 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::time::Duration;
 
+pub use self::apart::GroupApart;
 use self::assemble::Recorded;
 use self::autosave::Autosave;
-pub use self::left_out::LeftOut;
+pub use self::left_out::{LeftOut, Place};
 pub use self::length::Length;
 use self::quick::Budget;
 pub use self::target_cpus::TargetCpus;
