@@ -17,6 +17,15 @@ pub enum Backend {
 impl Backend {
     /// All backends.
     pub const ALL: [Self; 2] = [Self::Redis, Self::Postgres];
+
+    /// Returns the variable of the environment in which programs expect the URL of the backend.
+    #[must_use]
+    pub fn url_variable(self) -> &'static str {
+        match self {
+            Self::Redis => "REDIS_URL",
+            Self::Postgres => "DATABASE_URL",
+        }
+    }
 }
 
 impl fmt::Display for Backend {

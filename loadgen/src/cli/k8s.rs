@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::RunArgs;
+use super::{ExperimentArgs, RunArgs};
 use crate::report::Format;
 use crate::scenario::parse_duration;
 
@@ -14,6 +14,9 @@ use crate::scenario::parse_duration;
 pub enum K8sCommand {
     /// Carry out a run in a cluster, show it here, save its result here, and remove it from the cluster.
     Run(K8sRunArgs),
+    /// Measure the arms of an experiment file in a cluster, and judge its claims: each group is a run of its own, whose
+    /// servers are up together.
+    Experiment(K8sExperimentArgs),
     /// Take up a run of `k8s run` that is in a cluster, show it here, save its result here, and remove it from the cluster.
     ///
     /// For a run whose loadgen was killed, or has lost the connection: after its end, it waits an hour for somebody who
@@ -74,6 +77,35 @@ pub struct K8sFollowArgs {
 /// Options of `k8s render`, and of `k8s run`.
 #[derive(Debug, Args)]
 pub struct K8sArgs {
+    /// Options of the pods.
+    #[command(flatten)]
+    pub pods: K8sPodArgs,
+    /// Options of `run`.
+    #[command(flatten)]
+    pub run: RunArgs,
+}
+
+/// Options of `k8s experiment`.
+#[derive(Debug, Args)]
+#[command(after_help = K8S_EXPERIMENT_EXAMPLES)]
+pub struct K8sExperimentArgs {
+    /// Time in which all pods of a group must run.
+    #[arg(long, value_name = "TIME", value_parser = parse_duration, default_value = "5m", allow_hyphen_values = true)]
+    pub start_timeout: Duration,
+    /// Context of kubectl's configuration [default: the current one].
+    #[arg(long, value_name = "CONTEXT")]
+    pub context: Option<String>,
+    /// Options of the pods.
+    #[command(flatten)]
+    pub pods: K8sPodArgs,
+    /// Options of `experiment`.
+    #[command(flatten)]
+    pub experiment: ExperimentArgs,
+}
+
+/// Options of the pods of a cluster, shared by all commands that create some.
+#[derive(Debug, Args)]
+pub struct K8sPodArgs {
     /// Container image with this version of loadgen.
     #[arg(long, env = "LOADGEN_IMAGE", value_name = "IMAGE", value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub image: String,
@@ -113,8 +145,8 @@ pub struct K8sArgs {
     /// others.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
     pub target_node_selector: Vec<(String, String)>,
-    /// Images of the backends for which targets of --target ask. They must begin as those of Docker Hub do
-    /// [default: postgres=docker.io/library/postgres:18,redis=docker.io/library/redis:8].
+    /// Images of the backends for which targets ask. They begin as those of Docker Hub: with POSTGRES_USER and scripts in
+    /// /docker-entrypoint-initdb.d, and with `redis-server FILE` [default: postgres=docker.io/library/postgres:18,redis=docker.io/library/redis:8].
     #[arg(long, value_name = "BACKEND=IMAGE,…", value_delimiter = ',', value_parser = pair)]
     pub backend_image: Vec<(String, String)>,
     /// ID of the user as whom backends run, not root: 999 for the images of Docker Hub [default: that of the image].
@@ -127,9 +159,11 @@ pub struct K8sArgs {
     /// servers.
     #[arg(long, value_name = "KEY=VALUE,…", value_delimiter = ',', value_parser = pair)]
     pub backend_node_selector: Vec<(String, String)>,
-    /// Options of `run`.
-    #[command(flatten)]
-    pub run: RunArgs,
+    /// Images of targets: IMAGE is that of the lab's targets in Python, which share one, as
+    /// compose/targets.Containerfile makes it; NAME=IMAGE is that of another target, or of one in loadgen.toml instead
+    /// of its `image`.
+    #[arg(long, value_name = "[NAME=]IMAGE,…", value_delimiter = ',')]
+    pub target_image: Vec<String>,
 }
 
 /// When nodes pull an image.
@@ -152,6 +186,14 @@ Examples:
   loadgen k8s render http://app:8000/ --workers 4 --image IMAGE | kubectl create --filename -
 
 Exit codes are those of `loadgen run`";
+
+const K8S_EXPERIMENT_EXAMPLES: &str = "\
+Examples:
+  loadgen k8s experiment mine.toml --check --image IMAGE
+  loadgen k8s experiment mine.toml --workers 4 --image IMAGE
+  loadgen k8s experiment NAME --target-image IMAGE,profiles-express=IMAGE --image IMAGE
+
+Exit codes are those of `loadgen experiment`";
 
 /// Parses `KEY=VALUE`.
 fn pair(text: &str) -> Result<(String, String), String> {
@@ -179,9 +221,9 @@ pub struct ObserveArgs {
     /// Name of the node on which it runs.
     #[arg(long, env = "LOADGEN_NODE")]
     pub node: String,
-    /// What a Redis in the pod gets first, as JSON.
-    #[arg(long, env = "LOADGEN_FILL")]
-    pub fill: Option<String>,
+    /// File with the data that a Redis in the pod gets first.
+    #[arg(long, requires = "fill_password")]
+    pub fill: Option<PathBuf>,
     /// Password of this Redis.
     #[arg(long, env = "LOADGEN_FILL_PASSWORD", hide_env_values = true)]
     pub fill_password: Option<String>,

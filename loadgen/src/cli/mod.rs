@@ -36,7 +36,8 @@ pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
 pub use self::k8s::{
-    AwaitArgs, K8sArgs, K8sCommand, K8sFollowArgs, K8sRunArgs, ObserveArgs, PodArgs,
+    AwaitArgs, K8sArgs, K8sCommand, K8sExperimentArgs, K8sFollowArgs, K8sPodArgs, K8sRunArgs,
+    ObserveArgs, PodArgs,
 };
 pub use self::lab::{BackendName, LabBuildArgs, LabCommand, LabUpArgs};
 pub use self::man::ManArgs;

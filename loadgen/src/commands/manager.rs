@@ -79,6 +79,11 @@ fn resume(folder: &Path) -> Result<Exit, Failure> {
 
 /// Returns the run that the command line means, with its workers on other hosts.
 fn with_workers(args: &ManagerArgs, loaded: Loaded) -> Result<Run, Failure> {
+    resolve(&args.run, loaded, Some(remote(args)?))
+}
+
+/// Returns the workers on other hosts for which the command line waits.
+pub(super) fn remote(args: &ManagerArgs) -> Result<Remote, Failure> {
     let (Some(listen), Some(count)) = (args.listen.clone(), args.expect_workers) else {
         // The command line requires both, unless it resumes a run.
         let message = "a manager needs --listen and --expect-workers".to_owned();
@@ -100,7 +105,7 @@ fn with_workers(args: &ManagerArgs, loaded: Loaded) -> Result<Run, Failure> {
         limit: args.wait,
         needs_all: args.needs_all,
     };
-    resolve(&args.run, loaded, Some(Remote::Awaited(remote)))
+    Ok(Remote::Awaited(remote))
 }
 
 /// Returns the command line of this process, if it can be given again: a scenario from standard input cannot.

@@ -1,4 +1,5 @@
-//! `loadgen pod`, `loadgen observe`, `loadgen await-backends` and `loadgen hand-over` (hidden): what the manifests of `loadgen k8s` start in their pods.
+//! `loadgen pod`, `loadgen observe`, `loadgen await-backends` and `loadgen hand-over` (hidden), which the manifests of
+//! `loadgen k8s` start in their pods.
 
 use std::fs;
 use std::path::Path;
@@ -8,22 +9,25 @@ use clap::Parser as _;
 use tokio::net::TcpStream;
 use tokio::time::{sleep, timeout};
 
-use super::k8s::packed::unpack;
+use super::experiment::group;
+use super::k8s::packed::{Load, unpack};
+use super::run::Loaded;
 use super::{manager, worker};
 use crate::cli::{AwaitArgs, Cli, Command, ObserveArgs, PodArgs, WorkerArgs};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes;
 use crate::lab::{PodPlace, fill_redis, observe_beside};
 use crate::process::{self, Stdout, on_all_cpus, say_failure};
+use crate::text::say;
 
 /// Time for `kubectl attach` to connect a terminal to the pod that has one.
 const ATTACHED: Duration = Duration::from_secs(10);
 
-/// Port of a Redis in a pod.
-pub(super) const REDIS_PORT: u16 = 6_379;
-
-/// Time for a backend to accept a connection, and between two attempts.
+/// Time between two attempts to reach a backend.
 const LOOK: Duration = Duration::from_millis(500);
+
+/// Time for an attempt, in which a name is looked up, too.
+const CONNECT_LIMIT: Duration = Duration::from_secs(15);
 
 /// Is the manager in the pod of number 0, and a worker in the others.
 pub(super) fn run(args: PodArgs) -> Result<Exit, Failure> {
@@ -69,10 +73,16 @@ fn manage(args: PodArgs) -> Result<Exit, Failure> {
     };
     let loaded = read(&args.packed)
         .map_err(|why| wrong(format!("{} cannot be loaded: {why}", args.packed.display())))?;
-    manager::run_loaded(words, loaded, None)
+    match loaded {
+        Load::Run { scenario, servers: running, one_request } => {
+            let scenario = *scenario;
+            manager::run_loaded(words, Loaded { scenario, running, one_request }, None)
+        }
+        Load::Group(group) => group::run(&words.run, *group, manager::remote(&words)?),
+    }
 }
 
-fn read(path: &Path) -> Result<super::run::Loaded, String> {
+fn read(path: &Path) -> Result<Load, String> {
     unpack(&fs::read(path).map_err(|error| error.to_string())?)
 }
 
@@ -83,10 +93,8 @@ pub(super) fn observe(args: &ObserveArgs) -> Result<Exit, Failure> {
     let place = PodPlace { pod: pod.clone(), node: node.clone(), cpus: f64::from(*cpu) / 1_000.0 };
     let runtime = on_all_cpus()?;
     if let Some((fill, password)) = fill.as_ref().zip(fill_password.as_ref()) {
-        let contents = serde_json::from_str(fill).map_err(std::io::Error::other);
-        let contents = contents.map_err(failed("read what redis gets"))?;
-        let filled = runtime.block_on(fill_redis(REDIS_PORT, password, &contents));
-        filled.map_err(std::io::Error::other).map_err(failed("fill redis"))?;
+        let filled = runtime.block_on(fill_redis(fill, password)).map_err(std::io::Error::other);
+        filled.map_err(failed("fill redis"))?;
     }
     let served = runtime.block_on(observe_beside(*port, key, place));
     served.map_err(failed("observe the server"))?;
@@ -97,12 +105,25 @@ pub(super) fn observe(args: &ObserveArgs) -> Result<Exit, Failure> {
 pub(super) fn await_backends(args: &AwaitArgs) -> Result<Exit, Failure> {
     on_all_cpus()?.block_on(async {
         for address in &args.addresses {
-            while !matches!(timeout(LOOK, TcpStream::connect(address)).await, Ok(Ok(_))) {
+            let mut said = String::new();
+            while let Err(why) = connect(address).await {
+                if why != said {
+                    say(format!("waiting for {address}: {why}"));
+                    said = why;
+                }
                 sleep(LOOK).await;
             }
         }
     });
     Ok(Exit::Done)
+}
+
+async fn connect(address: &str) -> Result<(), String> {
+    match timeout(CONNECT_LIMIT, TcpStream::connect(address)).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err(format!("no answer within {} s", CONNECT_LIMIT.as_secs())),
+    }
 }
 
 /// Hands the result of the manager in this pod over.

@@ -154,15 +154,8 @@ impl Job {
     }
 
     /// Returns whether one copy of the data in the backends serves all contenders, one after another or at the same time.
-    pub fn shares_data(&self) -> bool {
+    fn shares_data(&self) -> bool {
         self.method != Method::Rounds || !self.subject.deployed_backends().is_empty()
-    }
-
-    /// Returns the distance of the seeds of a contender from those of the first one. Contenders that one
-    /// copy of the data serves must not send the same data: the second would find what the first has
-    /// written. Otherwise the data is the same, so that it is no difference.
-    fn apart(&self, contender: usize) -> u64 {
-        if self.shares_data() { (contender as u64) << 32 } else { 0 }
     }
 
     /// Returns whether targets are measured with several numbers of server workers or users.
@@ -239,13 +232,20 @@ impl Job {
             scenario,
             base_url,
             warmup: self.method.warmup_of(round, self.warmup),
-            seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(self.apart(contender)),
+            seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(apart(self.shares_data(), contender)),
             known: Vec::new(),
             first_user: 0,
             trace_one_in: self.trace_one_in,
             share: Share::WHOLE,
         }
     }
+}
+
+/// Returns the distance of the seeds of a contender from those of the first one. Contenders that one copy of the data serves
+/// must not send the same data: the second would find what the first has written. Otherwise the data is the same, so that it
+/// is no difference.
+fn apart(shares_data: bool, contender: usize) -> u64 {
+    if shares_data { (contender as u64) << 32 } else { 0 }
 }
 
 /// Returns a random seed of 53 bits, which every JSON reader keeps exactly.
@@ -255,4 +255,16 @@ pub fn random_seed() -> Result<u64, Failure> {
         Failure::message(Exit::Failed, "no_random_numbers", message, "choose a seed with --seed N")
     })?;
     Ok(random >> 11)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contenders_over_one_copy_of_the_data_send_different_data() {
+        // No number of a round reaches the seeds of another contender.
+        assert_eq!([0, 1, 2].map(|of| apart(true, of)), [0, 1 << 32, 2 << 32]);
+        assert_eq!(apart(false, 1), 0, "each has a copy of its own");
+    }
 }

@@ -206,7 +206,7 @@ impl Follower<'_> {
             let troubled = pods.iter().find_map(|pod| Some((pod, pod.trouble.as_ref()?)));
             let why = match &asked {
                 Ok(_) => {
-                    troubled.map(|(pod, why)| format!("{}: {why}", pod.place())).or(servers.why)
+                    troubled.map(|(pod, why)| format!("{}: {why}", pod.place())).or(servers.why).or(servers.slow)
                 }
                 // A connection that breaks may come back.
                 Err(error) => Some(error.to_string()),

@@ -90,8 +90,9 @@ pub(super) fn place(name: &str, node: Option<&str>) -> String {
 
 /// Returns the status of the pod's container of this name.
 pub(super) fn status_of<'a>(pod: &'a Value, container: &str) -> &'a Value {
-    let statuses = pod["status"]["containerStatuses"].as_array();
-    let mut of_name = statuses.into_iter().flatten().filter(|it| it["name"] == container);
+    let kinds = ["containerStatuses", "initContainerStatuses"];
+    let statuses = kinds.iter().filter_map(|kind| pod["status"][*kind].as_array());
+    let mut of_name = statuses.flatten().filter(|it| it["name"] == container);
     of_name.next().unwrap_or(&Value::Null)
 }
 
@@ -131,11 +132,16 @@ pub(super) fn trouble(pod: &Value, state: &Value) -> Option<String> {
         .or_else(|| condition("PodScheduled", "False"))
 }
 
-/// Returns the line of a log that says why loadgen failed, or else the last one.
-fn error(log: &str) -> Option<&str> {
+/// Returns the line of a log's end that says why a program failed: loadgen's own error, or the last one of an error, or else
+/// the last one.
+pub(super) fn error(log: &str) -> Option<&str> {
     let lines = || log.lines().map(str::trim).filter(|line| !line.is_empty());
-    let failed = lines().find_map(|line| line.strip_prefix(MARK));
-    failed.map(str::trim).or_else(|| lines().next_back())
+    let failed = lines().find_map(|line| line.strip_prefix(MARK)).map(str::trim);
+    let is_error = |line: &&str| {
+        let line = line.to_lowercase();
+        line.contains("error:") || line.contains("fatal:")
+    };
+    failed.or_else(|| lines().rfind(is_error)).or_else(|| lines().next_back())
 }
 
 /// Returns whether the container will never run in this state.

@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::error::KubernetesError;
-use super::manifests::{OBSERVER, SERVER};
-use super::pods::{SIGNALLED, is_hopeless, place, quoted, reason, status_of, trouble};
+use super::manifests::{AWAIT, OBSERVER, SERVER};
+use super::pods::{SIGNALLED, error, is_hopeless, place, quoted, reason, status_of, trouble};
 
 /// Restarts after which a server that does not become ready has no hope. The first one may have waited for something.
 const RESTARTS: u64 = 2;
@@ -18,6 +18,8 @@ pub(super) struct ServersNow {
     pub of: usize,
     /// Why the first one that is not ready is not, with its place, if the cluster says so.
     pub why: Option<String>,
+    /// How far the first one that is not ready without a reason is, with its place.
+    pub slow: Option<String>,
     /// Whether waiting does not help.
     pub is_hopeless: bool,
     /// Events of pods that were in use, each with the pod's place.
@@ -72,23 +74,45 @@ impl ServersNow {
         self.ready += usize::from(is_ready);
         let state = &status_of(pod, SERVER)["state"];
         let restarts = restarts(pod, SERVER);
+        let beside = |container: &str| {
+            let told = trouble(pod, &status_of(pod, container)["state"])?;
+            Some(format!("loadgen beside the server: {told}"))
+        };
         let trouble = match (restarts, self::restarts(pod, OBSERVER)) {
-            (0, 0) => trouble(pod, state).or_else(|| {
-                let beside = trouble(pod, &status_of(pod, OBSERVER)["state"])?;
-                Some(format!("loadgen beside the server: {beside}"))
+            (0, n) => trouble(pod, state).or_else(|| beside(AWAIT)).or_else(|| match n {
+                0 => beside(OBSERVER),
+                n => Some(format!("loadgen beside the server {}", restarted(pod, OBSERVER, n))),
             }),
-            (0, n) => Some(format!("loadgen beside the server {}", restarted(pod, OBSERVER, n))),
             (n, _) => Some(format!("its server {}", restarted(pod, SERVER, n))),
         };
         if let Some(trouble) = trouble {
             if !is_ready {
                 self.why.get_or_insert(format!("{place}: {trouble}"));
-                let waiting = state["waiting"]["reason"].as_str().unwrap_or_default();
-                self.is_hopeless |=
-                    is_hopeless(state) || (restarts >= RESTARTS && waiting == "CrashLoopBackOff");
+                self.is_hopeless |= [SERVER, OBSERVER, AWAIT].iter().any(|name| is_lost(pod, name));
             }
             self.troubles.push((place, trouble));
+        } else if !is_ready {
+            self.slow.get_or_insert(format!("{place}: {}", stage(pod)));
         }
+    }
+}
+
+/// Returns whether waiting for a container does not help.
+fn is_lost(pod: &Value, container: &str) -> bool {
+    let state = &status_of(pod, container)["state"];
+    let waiting = state["waiting"]["reason"].as_str().unwrap_or_default();
+    is_hopeless(state)
+        || (restarts(pod, container) >= RESTARTS && waiting == "CrashLoopBackOff")
+}
+
+/// Returns how far the start of a pod without trouble is.
+fn stage(pod: &Value) -> &'static str {
+    if !status_of(pod, AWAIT)["state"]["running"].is_null() {
+        "waits for its backends"
+    } else if !status_of(pod, SERVER)["state"]["running"].is_null() {
+        "runs, but is not ready yet"
+    } else {
+        "is not started yet"
     }
 }
 
@@ -101,7 +125,9 @@ fn restarted(pod: &Value, container: &str, times: u64) -> String {
     let last = &status_of(pod, container)["lastState"]["terminated"];
     let code = last["exitCode"].as_i64();
     let reason = last["reason"].as_str().filter(|reason| *reason != "Error");
-    let said = last["message"].as_str().and_then(telling);
+    // The last words before a signal say nothing of it.
+    let by_itself = code.is_none_or(|code| code <= SIGNALLED);
+    let said = last["message"].as_str().filter(|_| by_itself).and_then(error);
     // The cluster itself ends a container that is not ready in time.
     let killed = code.is_some_and(|code| code > SIGNALLED) && reason.is_none();
     let killed = killed.then_some("ended by a signal, such as for not being ready in time");
@@ -110,16 +136,6 @@ fn restarted(pod: &Value, container: &str, times: u64) -> String {
     let how: Vec<String> = all.into_iter().chain(more).flatten().collect();
     let times = if times == 1 { String::new() } else { format!(" {times} times") };
     format!("was restarted{times}: {}", quoted(&how.join(": ")))
-}
-
-/// Returns the line of a log's end that says the most: the last one of an error, or else the last one.
-fn telling(log: &str) -> Option<&str> {
-    let is_error = |line: &&str| {
-        let line = line.to_lowercase();
-        line.contains("error") || line.contains("fatal")
-    };
-    let lines = || log.trim().lines();
-    lines().rfind(is_error).or_else(|| lines().next_back()).map(str::trim)
 }
 
 #[cfg(test)]
@@ -151,7 +167,8 @@ mod tests {
         let up = json!({"name": "server", "restartCount": 0, "state": {"running": {}}});
         let all = json!({"items": [deployment(2), pod("a", "True", &up), pod("b", "False", &up)]});
         let now = ServersNow::of(&all);
-        assert_eq!(now, ServersNow { ready: 1, of: 2, ..ServersNow::default() });
+        let slow = Some("b on node-a: runs, but is not ready yet".to_owned());
+        assert_eq!(now, ServersNow { ready: 1, of: 2, slow, ..ServersNow::default() });
         assert!(!now.are_ready());
     }
 
@@ -174,10 +191,32 @@ mod tests {
     }
 
     #[test]
+    fn loadgen_beside_a_server_that_cannot_go_on_is_quoted() {
+        let mut waiting = pod("a", "False", &json!({"name": "server", "state": {"waiting": {"reason": "PodInitializing"}}}));
+        let of = |pod: &Value| ServersNow::of(&json!({"items": [deployment(1), pod]}));
+        waiting["status"]["initContainerStatuses"] = json!([{"name": "await", "state": {"running": {}}}]);
+        assert_eq!(of(&waiting).slow.as_deref(), Some("a on node-a: waits for its backends"));
+        waiting["status"]["initContainerStatuses"][0]["state"] =
+            json!({"waiting": {"reason": "ErrImageNeverPull", "message": "no image"}});
+        let now = of(&waiting);
+        let why = "a on node-a: loadgen beside the server: ErrImageNeverPull: no image";
+        assert_eq!((now.why.as_deref(), now.is_hopeless), (Some(why), true));
+        let up = json!({"name": "server", "restartCount": 0, "state": {"running": {}}});
+        let mut unfilled = pod("a", "False", &up);
+        unfilled["status"]["containerStatuses"][0] = json!({
+            "name": "observer", "restartCount": 2, "state": {"waiting": {"reason": "CrashLoopBackOff"}},
+            "lastState": {"terminated": {"exitCode": 1, "message": "pod_failed\n  × cannot fill redis: ERR\n  help: x\n"}},
+        });
+        let now = of(&unfilled);
+        let why = "a on node-a: loadgen beside the server was restarted 2 times: exit code 1: cannot fill redis: ERR";
+        assert_eq!((now.why.as_deref(), now.is_hopeless), (Some(why), true));
+    }
+
+    #[test]
     fn the_line_with_the_error_is_quoted() {
         let log = "psql:loadgen.sql:1: ERROR:  syntax error\nLINE 1: CREATE TABEL\n    ^\n";
-        assert_eq!(telling(log), Some("psql:loadgen.sql:1: ERROR:  syntax error"));
-        assert_eq!((telling("a\n b \n"), telling("")), (Some("b"), None));
+        assert_eq!(error(log), Some("psql:loadgen.sql:1: ERROR:  syntax error"));
+        assert_eq!((error("a\n b \n"), error("")), (Some("b"), None));
     }
 
     #[test]

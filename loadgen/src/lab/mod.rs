@@ -58,9 +58,9 @@ use std::fs;
 use std::path::PathBuf;
 
 use backends::postgres::Postgres;
-pub use backends::postgres::{Filesystem, TIMING, most_connections};
+pub use backends::postgres::Filesystem;
 use backends::redis::Redis;
-pub use backends::{Alone, Contents, NAME as DATABASE, fill_redis, url_at, url_variable};
+pub use backends::{Alone, Contents, Image as BackendImage, fill_redis, url_at};
 pub use downloads::{Download, Needs, downloads};
 pub use error::LabError;
 pub use git::commit_of;

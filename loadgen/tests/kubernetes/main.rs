@@ -7,6 +7,7 @@ mod backends;
 #[path = "../common/mod.rs"]
 mod common;
 mod ends;
+mod experiment;
 mod follow;
 mod link;
 mod live;

@@ -48,7 +48,7 @@ impl Run {
     pub fn command(&self, command: &str, words: &[&str]) -> Command {
         let mut all = vec!["k8s", command, "--name", self.name];
         // Manifests show no progress.
-        all.extend(PODS.iter().filter(|word| command == "run" || **word != "--no-progress"));
+        all.extend(PODS.iter().filter(|word| command != "render" || **word != "--no-progress"));
         all.extend(words);
         let mut command = self.project.command(&all);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

@@ -14,6 +14,7 @@ mod addresses;
 mod build;
 mod check;
 mod cli;
+mod cluster_experiment;
 mod cluster_targets;
 mod comparison;
 mod completions;

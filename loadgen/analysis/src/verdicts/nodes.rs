@@ -9,42 +9,51 @@ use loadgen_text::listed;
 /// Utilization of a node's CPUs, in %, from which its programs take CPU time from each other.
 const BUSY_PERCENT: f64 = 50.0;
 
-/// Returns a verdict if workers or backends ran on a busy node of the target's pods.
+/// Returns a verdict if several of the target's pods, the backends and the workers ran on a busy node.
 pub(super) fn shared_node(target: &TargetRecord) -> Option<Verdict> {
-    let mut busiest: BTreeMap<&str, f64> = BTreeMap::new();
-    let pods = target.rounds.iter().filter_map(|round| round.target_pods.as_ref());
-    for (node, busy) in pods.flat_map(|pods| &pods.nodes_busy_percent) {
-        let most = busiest.entry(node).or_default();
-        *most = most.max(*busy);
+    let mut nodes: BTreeMap<&str, Node<'_>> = BTreeMap::new();
+    for round in &target.rounds {
+        let of_target = round.target_pods.iter().map(|pods| ("pods of this target", pods));
+        let of_backends = round.backend_pods.iter().map(|(name, pods)| (name.as_str(), pods));
+        for (who, pods) in of_target.chain(of_backends) {
+            for (node, busy) in &pods.nodes_busy_percent {
+                let node = nodes.entry(node).or_default();
+                node.busy_percent = node.busy_percent.max(*busy);
+                node.who.insert(who);
+            }
+        }
     }
-    busiest.retain(|_, busy| *busy >= BUSY_PERCENT);
-    let others: BTreeMap<&str, BTreeSet<&str>> =
-        busiest.keys().map(|node| (*node, others(target, node))).collect();
-    busiest.retain(|node, _| !others[node].is_empty());
-    let nodes: Vec<String> =
-        busiest.iter().map(|(node, busy)| format!("{node} ({busy:.0} % busy)")).collect();
+    for (name, node) in &mut nodes {
+        let here = format!(" on {name}");
+        let mut hosts = target.workers.iter().filter_map(|worker| worker.host.as_deref());
+        if hosts.any(|host| host.ends_with(&here)) {
+            node.who.insert("workers of the load");
+        }
+    }
+    nodes.retain(|_, node| node.busy_percent >= BUSY_PERCENT && node.who.len() > 1);
+    let nodes: Vec<String> = nodes.iter().map(|(name, node)| node.text(name)).collect();
     (!nodes.is_empty()).then(|| {
-        let others: BTreeSet<&str> = others.into_values().flatten().collect();
-        let others: Vec<&str> = others.into_iter().collect();
-        let message = format!(
-            "pods of this target and {} ran on the same node: {}",
-            others.join(" and "),
-            listed(&nodes, ", ")
-        );
+        let message = format!("parts of the test shared a busy node: {}", listed(&nodes, "; "));
         let advice = "give them nodes of their own: --node-selector, --target-node-selector and --backend-node-selector; \
                       or compare only targets that shared their node in the same way";
         verdict(target, VerdictKind::SharedNode, message, advice)
     })
 }
 
-/// Returns the other parties of the test that ran on a node.
-fn others<'a>(target: &'a TargetRecord, node: &str) -> BTreeSet<&'a str> {
-    let here = format!(" on {node}");
-    let mut hosts = target.workers.iter().filter_map(|worker| worker.host.as_deref());
-    let workers = hosts.any(|host| host.ends_with(&here)).then_some("workers of the load");
-    let backends = target.rounds.iter().flat_map(|round| &round.backend_pods);
-    let backends = backends.filter(|(_, pods)| pods.nodes_busy_percent.contains_key(node));
-    backends.map(|(name, _)| name.as_str()).chain(workers).collect()
+/// A node with pods of the test.
+#[derive(Default)]
+struct Node<'a> {
+    /// Parts of the test that ran on it.
+    who: BTreeSet<&'a str>,
+    /// Highest utilization of its CPUs in a round, in %.
+    busy_percent: f64,
+}
+
+impl Node<'_> {
+    fn text(&self, name: &str) -> String {
+        let who: Vec<&str> = self.who.iter().copied().collect();
+        format!("{name} ({:.0} % busy) had {}", self.busy_percent, who.join(" and "))
+    }
 }
 
 #[cfg(test)]
@@ -70,17 +79,21 @@ mod tests {
             ..TargetRecord::default()
         };
         let said = shared_node(&target).unwrap().message;
-        assert!(said.ends_with("on the same node: node-a (80 % busy)"), "{said}");
+        let one = "node: node-a (80 % busy) had pods of this target and workers of the load";
+        assert!(said.ends_with(one), "{said}");
         let on = |node: &str| PodsRecord {
             nodes_busy_percent: [(node.to_owned(), 90.0)].into(),
             ..PodsRecord::default()
         };
         target.rounds[0].backend_pods = [("postgres".to_owned(), on("node-a"))].into();
         let said = shared_node(&target).unwrap().message;
-        let all = "pods of this target and postgres and workers of the load ran on the same node: ";
-        assert!(said.contains(all), "{said}");
+        let all = "node-a (90 % busy) had pods of this target and postgres and workers of the load";
+        assert!(said.ends_with(all), "{said}");
         target.workers.clear();
         target.rounds[0].backend_pods = [("postgres".to_owned(), on("node-d"))].into();
         assert_eq!(shared_node(&target), None);
+        target.workers = vec![worker("lg-4 on node-d")];
+        let said = shared_node(&target).unwrap().message;
+        assert!(said.ends_with("node-d (90 % busy) had postgres and workers of the load"), "{said}");
     }
 }

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use crate::commands::measure::save;
 use crate::commands::options::junit;
-use crate::experiment::folder::RunFolder;
+use crate::experiment::folder::{RECORDS, RunFolder};
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::Followed;
 use crate::process::{columns, print_report};
-use crate::record::RunRecord;
-use crate::report::{self, Format, Reported as _};
+use crate::record::{ExperimentRecord, RunRecord};
+use crate::report::{self, Format, Reported};
 use crate::text::say;
 
 /// Where a result goes.
@@ -51,26 +52,52 @@ impl<'a> Delivery<'a> {
         };
         self.show(keep)?;
         troubles.iter().for_each(say);
-        Exit::of_code(code).ok_or_else(|| {
-            let message = format!("loadgen in the pod of the manager ended with exit code {code}");
-            Failure::message(Exit::Failed, "pod_failed", message, "see what it said above")
-        })
+        Exit::of_code(code).ok_or_else(|| pod_failed(code))
     }
 
     fn show(&self, keep: impl FnOnce(&RunRecord)) -> Result<(), Failure> {
-        let folder = self.folder();
-        if !folder.join("run.json").exists() {
-            return Ok(());
+        match read(self.folder())? {
+            Some(Record::Run(record)) => {
+                self.print(&*record)?;
+                keep(&record);
+                self.junit.map_or(Ok(()), |path| junit::write(path, &report::junit(&record)))
+            }
+            // A group of an experiment, which somebody takes up.
+            Some(Record::Experiment(record)) => self.print(&*record),
+            Some(Record::Capacity(_)) | None => Ok(()),
         }
-        let saved = Saved::read(folder).map_err(|failure| unreadable(folder, &failure))?;
-        let Record::Run(record) = saved.record else { return Ok(()) };
-        print_report(&record.document().render_within(columns(), self.format, Some(folder)))?;
+    }
+
+    /// Prints a record that is in the folder.
+    pub fn print(&self, record: &impl Reported) -> Result<(), Failure> {
+        let document = record.document();
+        print_report(&document.render_within(columns(), self.format, Some(self.folder())))?;
+        // Documents for programs show no person why the command fails.
         if self.format != Format::Table {
             record.failures().iter().for_each(say);
         }
-        keep(&record);
-        self.junit.map_or(Ok(()), |path| junit::write(path, &report::junit(&record)))
+        Ok(())
     }
+
+    /// Saves the record of an experiment, and its report.
+    pub fn save(&self, record: &ExperimentRecord) -> Result<(), Failure> {
+        save(record, &self.folder)
+    }
+}
+
+/// Reads the record that was fetched into this folder; `None` if none was.
+pub(super) fn read(folder: &Path) -> Result<Option<Record>, Failure> {
+    if !RECORDS.iter().any(|name| folder.join(name).exists()) {
+        return Ok(None);
+    }
+    let saved = Saved::read(folder).map_err(|failure| unreadable(folder, &failure))?;
+    Ok(Some(saved.record))
+}
+
+/// Returns the failure of a manager that ended with this code, which is none of loadgen's, or without a result.
+pub(super) fn pod_failed(code: u8) -> Failure {
+    let message = format!("loadgen in the pod of the manager ended with exit code {code}");
+    Failure::message(Exit::Failed, "pod_failed", message, "see what it said above")
 }
 
 /// Returns the failure of a result that is saved, but that another version of loadgen has written.

@@ -2,7 +2,9 @@
 
 mod backends;
 mod delivery;
+mod experiment;
 mod follow;
+mod images;
 pub(super) mod packed;
 mod servers;
 mod words;
@@ -19,7 +21,7 @@ use self::delivery::Delivery;
 use self::packed::pack;
 use super::options::{Output, hosts};
 use super::run::{Loaded, load, resolve};
-use crate::cli::{K8sArgs, K8sCommand, K8sRunArgs};
+use crate::cli::{K8sArgs, K8sCommand, K8sPodArgs, K8sRunArgs};
 use crate::cluster::{Authority, ClusterError, Join, Keys, LEASE, RemoteWorkers};
 use crate::experiment::job::Remote;
 use crate::experiment::kind::Experiment as _;
@@ -56,6 +58,7 @@ pub(super) fn run(command: &K8sCommand) -> Result<Exit, Failure> {
     match command {
         K8sCommand::Render(args) => render(args),
         K8sCommand::Run(args) => run_in_cluster(args),
+        K8sCommand::Experiment(args) => experiment::run(args),
         K8sCommand::Follow(args) => follow::run(args),
     }
 }
@@ -67,8 +70,8 @@ fn render(args: &K8sArgs) -> Result<Exit, Failure> {
     if let Some(name) = output.format.to_possible_value() {
         words.push(format!("--format={}", name.get_name()));
     }
-    let planned = Planned::of(args)?;
-    let manifests = planned.manifests(args, &words, START_LIMIT, None, None)?;
+    let (planned, _) = Planned::of(args)?;
+    let manifests = planned.manifests(&args.pods, &words, START_LIMIT, None, None)?;
     let secret = manifests.secret().map_err(too_large)?;
     let mut all = vec![secret, manifests.service()];
     all.extend(manifests.servers());
@@ -81,17 +84,17 @@ fn render(args: &K8sArgs) -> Result<Exit, Failure> {
 fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
     let K8sRunArgs { start_timeout, context, common } = args;
     let words = words("run")?;
-    let planned = Planned::of(common)?;
+    let (planned, scenario) = Planned::of(common)?;
     let output = Output::from(&common.run.common.measuring);
     let terminal = (output.live && is_interactive()).then(terminal);
-    let manifests = planned.manifests(common, &words, *start_timeout, Some(HAND_OVER), terminal)?;
+    let manifests =
+        planned.manifests(&common.pods, &words, *start_timeout, Some(HAND_OVER), terminal)?;
     manifests.secret().map_err(too_large)?;
     let run = ClusterRun::of(&manifests.job(true)).map_err(Failure::with(Exit::Failed))?;
     let junit = common.run.junit.as_deref();
-    let delivery =
-        Delivery::prepare(output.folder.as_deref(), planned.run.name(), output.format, junit)?;
+    let delivery = Delivery::prepare(output.folder.as_deref(), &scenario, output.format, junit)?;
     let follower = Follower {
-        kubectl: &Kubectl { context: context.clone(), namespace: common.namespace.clone() },
+        kubectl: &Kubectl { context: context.clone(), namespace: common.pods.namespace.clone() },
         run: &run,
         view: if run.has_terminal { View::Live } else { View::Lines },
         start_limit: *start_timeout,
@@ -106,28 +109,24 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
 
 /// A run that was found to be right, before anything is in a cluster.
 struct Planned {
-    run: Run,
+    /// Name of its Job.
+    name: String,
+    workers: u32,
     /// Servers that the cluster runs, none if they run already.
     servers: Servers,
-    /// The same, as the manager finds them.
-    deployed: Vec<Server>,
-    workers: u32,
-    name: String,
+    /// What is loaded.
+    packed: Vec<u8>,
+    /// Time that the load takes, generously; `None` if that is not known.
+    length: Option<Duration>,
     /// Variables of the manager's telemetry.
     variables: BTreeMap<String, String>,
 }
 
 impl Planned {
-    fn of(args: &K8sArgs) -> Result<Self, Failure> {
+    /// Returns the run that the command line means, and the name of its scenario.
+    fn of(args: &K8sArgs) -> Result<(Self, String), Failure> {
         if args.run.common.target.is_empty() {
-            let unused = [
-                ("--target-node-selector", !args.target_node_selector.is_empty()),
-                ("--target-toleration", !args.target_toleration.is_empty()),
-                ("--backend-image", !args.backend_image.is_empty()),
-                ("--backend-user", args.backend_user.is_some()),
-                ("--backend-node-selector", !args.backend_node_selector.is_empty()),
-            ];
-            if let Some((option, _)) = unused.into_iter().find(|(_, given)| *given) {
+            if let Some(option) = options_of_servers(&args.pods) {
                 let message = format!("{option}: the cluster runs no server for this run");
                 let help = "leave it out, or name a target that the cluster runs: --target NAME";
                 return Err(Failure::message(Exit::Usage, "unused_option", message, help));
@@ -136,7 +135,7 @@ impl Planned {
         }
         let variables = telemetry(args.run.common.measuring.telemetry.otlp.as_deref())?;
         let workers = args.run.common.measuring.workers.unwrap_or(1);
-        let name = args.name.clone().map_or_else(random_name, Ok)?;
+        let name = args.pods.name.clone().map_or_else(random_name, Ok)?;
         let (loaded, _) = load(&args.run)?;
         let remote = RemoteWorkers {
             count: workers,
@@ -155,20 +154,22 @@ impl Planned {
             return Err(Failure::message(Exit::Usage, "bad_url", message, help));
         }
         let (servers, deployed) = servers::of(&run, &name, args)?;
-        Ok(Self { run, servers, deployed, workers, name, variables })
+        let packed = packed(&run, deployed)?;
+        let planned = Self { name, workers, servers, packed, length: length(&run), variables };
+        Ok((planned, run.name().to_owned()))
     }
 
     /// Returns the manifests. `hand_over` is the time for which the manager waits until its result is taken; without it,
     /// it prints its result.
     fn manifests(
         &self,
-        args: &K8sArgs,
+        args: &K8sPodArgs,
         words: &[String],
         start_limit: Duration,
         hand_over: Option<Duration>,
         terminal: Option<BTreeMap<String, String>>,
     ) -> Result<Manifests, Failure> {
-        let Self { run, workers, name, variables, .. } = self;
+        let Self { workers, name, variables, .. } = self;
         let shown = |time: Duration| humantime::format_duration(time).to_string().replace(' ', "");
         let mut of_pod = vec![
             "pod".to_owned(),
@@ -199,7 +200,6 @@ impl Planned {
         let joins: Result<Vec<String>, _> = joins.iter().map(serde_json::to_string).collect();
         let joins =
             joins.map_err(|error| failed("write the join documents", &error.to_string()))?;
-        let scenario = self.packed()?;
         Ok(Manifests {
             id: authority.run.clone(),
             namespace: args.namespace.clone(),
@@ -208,32 +208,46 @@ impl Planned {
             workers: *workers,
             words: of_pod,
             joins: [text].into_iter().chain(joins).collect(),
-            scenario,
-            deadline: deadline(run, start_limit + hand_over.unwrap_or_default()),
+            scenario: self.packed.clone(),
+            deadline: start_limit
+                + hand_over.unwrap_or_default()
+                + self.length.unwrap_or(LONGEST)
+                + START_LIMIT,
             // The log of a rendered Job is its only result.
             kept: hand_over.map(|_| KEPT),
             variables: variables.clone(),
             terminal,
         })
     }
+}
 
-    fn packed(&self) -> Result<Vec<u8>, Failure> {
-        let job = &self.run.job;
-        let running = match &job.subject {
-            Subject::Running(servers) => Some(servers.clone()),
-            Subject::Lab { .. } => Some(self.deployed.clone()),
-        };
-        let (scenario, one_request) = (job.scenario.clone(), job.one_request);
-        pack(Loaded { scenario, running, one_request }).map_err(too_large)
-    }
+/// Packs what a run loads. `deployed` are the servers that the cluster runs for it.
+fn packed(run: &Run, deployed: Vec<Server>) -> Result<Vec<u8>, Failure> {
+    let job = &run.job;
+    let running = match &job.subject {
+        Subject::Running(servers) => Some(servers.clone()),
+        Subject::Lab { .. } => Some(deployed),
+    };
+    let (scenario, one_request) = (job.scenario.clone(), job.one_request);
+    pack(Loaded { scenario, running, one_request }.into()).map_err(too_large)
+}
+
+/// Returns the first option that was given for servers or backends.
+fn options_of_servers(args: &K8sPodArgs) -> Option<&'static str> {
+    let given = [
+        ("--target-node-selector", !args.target_node_selector.is_empty()),
+        ("--target-toleration", !args.target_toleration.is_empty()),
+        ("--target-image", !args.target_image.is_empty()),
+    ];
+    let of_servers = given.into_iter().find_map(|(option, given)| given.then_some(option));
+    of_servers.or_else(|| backends::options(args))
 }
 
 fn address(name: &str) -> String {
     format!("{}:{MANAGER_PORT}", Manifests::manager_host(name))
 }
 
-fn pods(args: &K8sArgs, name: &str) -> Result<Pods, Failure> {
-    let tolerations = args.toleration.iter().map(|text| toleration(text));
+fn pods(args: &K8sPodArgs, name: &str) -> Result<Pods, Failure> {
     let policy = args.image_pull_policy.and_then(|policy| policy.to_possible_value());
     Ok(Pods {
         name: name.to_owned(),
@@ -243,8 +257,12 @@ fn pods(args: &K8sArgs, name: &str) -> Result<Pods, Failure> {
         requests: args.requests.iter().cloned().collect(),
         limits: args.limits.iter().cloned().collect(),
         node_selector: args.node_selector.iter().cloned().collect(),
-        tolerations: tolerations.collect::<Result<_, _>>()?,
+        tolerations: tolerations(&args.toleration)?,
     })
+}
+
+fn tolerations(words: &[String]) -> Result<Vec<Toleration>, Failure> {
+    words.iter().map(|text| toleration(text)).collect()
 }
 
 /// Reads `KEY[=VALUE][:EFFECT]`, as `kubectl taint` writes taints.
@@ -290,14 +308,13 @@ fn terminal() -> BTreeMap<String, String> {
     names.iter().filter_map(|name| Some(((*name).to_owned(), env::var(name).ok()?))).collect()
 }
 
-/// Returns the time after which the cluster ends the run, generously: for a manager that hangs.
-fn deadline(run: &Run, beside: Duration) -> Duration {
+/// Returns the time that a run takes, generously: the cluster ends a manager that hangs. `None` if it is not known.
+fn length(run: &Run) -> Option<Duration> {
     let (rounds, each) = run.forecast();
     let rounds = run.precision.as_ref().map_or(rounds, |precision| {
         rounds.max(precision.rounds_max.saturating_mul(run.job.passes()))
     });
-    let length = each.map_or(LONGEST, |each| each.saturating_mul(rounds).saturating_mul(2));
-    beside + length + START_LIMIT
+    each.map(|each| each.saturating_mul(rounds).saturating_mul(2))
 }
 
 /// Returns the words for the manager of this command line.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::commands::run::Loaded;
 use crate::experiment::command_line::{command_line, tell};
+use crate::experiment::published::GroupApart;
 use crate::experiment::subject::Server;
 use crate::scenario::{Cells, OnDisk, Scenario};
 use crate::text::count;
@@ -17,33 +18,76 @@ use crate::text::count;
 /// Most bytes that a packed file may unpack to.
 const LARGEST: u64 = 1 << 30;
 
+/// What is loaded.
+#[derive(Clone, Serialize, Deserialize)]
+pub enum Load {
+    /// One scenario.
+    Run {
+        /// The scenario.
+        scenario: Box<Scenario>,
+        /// The servers.
+        servers: Option<Vec<Server>>,
+        /// Whether the scenario is one request of the command line, instead of a file.
+        one_request: bool,
+    },
+    /// A group of an experiment.
+    Group(Box<GroupApart>),
+}
+
 /// Content of a packed file.
 #[derive(Serialize, Deserialize)]
 struct Packed {
     /// Version of the loadgen that packed it.
     version: String,
-    scenario: Scenario,
-    /// Cells of the scenario's rows, in its order.
+    load: Load,
+    /// Cells of the rows of all scenarios, each once: many arms have the scenario of another.
     cells: Vec<Arc<Cells>>,
-    servers: Option<Vec<Server>>,
-    one_request: bool,
+    /// Index of the cells of each scenario's rows, in their order.
+    rows: Vec<usize>,
     /// The user's command line, for the record.
     command: Vec<String>,
 }
 
-/// Packs what is loaded, whose servers are these.
+impl From<Loaded> for Load {
+    fn from(loaded: Loaded) -> Self {
+        let Loaded { scenario, running: servers, one_request } = loaded;
+        Self::Run { scenario: Box::new(scenario), servers, one_request }
+    }
+}
+
+impl Load {
+    fn scenarios(&mut self) -> Vec<&mut Scenario> {
+        match self {
+            Self::Run { scenario, .. } => vec![scenario],
+            Self::Group(group) => {
+                let arms = group.file.groups.iter_mut().flat_map(|group| &mut group.arms);
+                arms.map(|arm| &mut arm.scenario).collect()
+            }
+        }
+    }
+}
+
+/// Packs what is loaded.
 ///
 /// # Errors
-/// Returns a sentence if the scenario sends a file that is too large to be packed.
-pub fn pack(loaded: Loaded) -> Result<Vec<u8>, String> {
-    let Loaded { scenario, running, one_request } = loaded;
-    if let Some(file) = scenario.files_on_disk().next() {
-        return Err(too_large(file));
+/// Returns a sentence if a scenario sends a file that is too large to be packed.
+pub fn pack(mut load: Load) -> Result<Vec<u8>, String> {
+    let (mut cells, mut rows) = (Vec::<Arc<Cells>>::new(), Vec::new());
+    for scenario in load.scenarios() {
+        if let Some(file) = scenario.files_on_disk().next() {
+            return Err(too_large(file));
+        }
+        for of in &scenario.rows {
+            let known = cells.iter().position(|cells| *cells == of.cells);
+            rows.push(known.unwrap_or(cells.len()));
+            if known.is_none() {
+                cells.push(Arc::clone(&of.cells));
+            }
+        }
     }
-    let cells = scenario.rows.iter().map(|rows| Arc::clone(&rows.cells)).collect();
     let version = env!("CARGO_PKG_VERSION").to_owned();
     let command = command_line();
-    let packed = Packed { version, scenario, cells, servers: running, one_request, command };
+    let packed = Packed { version, load, cells, rows, command };
     let text = serde_json::to_vec(&packed).map_err(|error| error.to_string())?;
     let mut bytes = Vec::new();
     let packing = GzEncoder::new(text.as_slice(), Compression::best()).read_to_end(&mut bytes);
@@ -54,7 +98,7 @@ pub fn pack(loaded: Loaded) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 /// Returns a sentence if the bytes are not such a file, or are of another version of loadgen.
-pub fn unpack(bytes: &[u8]) -> Result<Loaded, String> {
+pub fn unpack(bytes: &[u8]) -> Result<Load, String> {
     let mut text = Vec::new();
     let read = GzDecoder::new(bytes).take(LARGEST).read_to_end(&mut text);
     read.map_err(|error| error.to_string())?;
@@ -69,15 +113,13 @@ pub fn unpack(bytes: &[u8]) -> Result<Loaded, String> {
         }
     }
     let packed: Packed = serde_json::from_value(packed).map_err(|error| error.to_string())?;
-    let Packed { mut scenario, cells, servers, one_request, command, .. } = packed;
+    let Packed { mut load, cells, rows, command, .. } = packed;
     tell(command);
-    if scenario.rows.len() != cells.len() {
-        return Err("it lacks rows".to_owned());
+    let mut rows = rows.into_iter().map(|index| cells.get(index));
+    for of in load.scenarios().into_iter().flat_map(|scenario| &mut scenario.rows) {
+        of.cells = rows.next().flatten().cloned().ok_or("it lacks rows")?;
     }
-    for (rows, cells) in scenario.rows.iter_mut().zip(cells) {
-        rows.cells = cells;
-    }
-    Ok(Loaded { scenario, running: servers, one_request })
+    Ok(load)
 }
 
 fn too_large(file: &OnDisk) -> String {
@@ -104,14 +146,14 @@ mod tests {
         let (name, url) = ("a,b=c".to_owned(), "http://a:8000".to_owned());
         let server = Server { name, url, deployed: None };
         let running = Some(vec![server]);
-        let loaded = Loaded { scenario, running, one_request: true };
-        let again = unpack(&pack(loaded.clone()).unwrap()).unwrap();
-        assert_eq!(again.scenario, loaded.scenario, "{}", path.display());
-        let cells = |of: &Loaded| {
-            of.scenario.rows.iter().map(|rows| rows.cells.clone()).collect::<Vec<_>>()
+        let packed = pack(Loaded { scenario: scenario.clone(), running, one_request: true }.into());
+        let Load::Run { scenario: again, servers, one_request } = unpack(&packed.unwrap()).unwrap()
+        else {
+            panic!("{} is a scenario", path.display());
         };
-        assert_eq!(cells(&again), cells(&loaded));
-        assert_eq!((again.running, again.one_request), (loaded.running, true));
+        // The cells are compared, too.
+        assert_eq!(*again, scenario, "{}", path.display());
+        assert_eq!((servers.unwrap()[0].name.as_str(), one_request), ("a,b=c", true));
     }
 
     #[test]

@@ -5,17 +5,20 @@ use std::collections::BTreeMap;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use super::backends::{self, BackendPod, Needs};
-use crate::cli::K8sArgs;
+use super::backends::{self, BackendPod};
+use super::images::Images;
+use crate::cli::{K8sArgs, K8sPodArgs};
 use crate::experiment::contender::{Contender, Numbers, product};
 use crate::experiment::job::{Job, Method};
 use crate::experiment::run::Run;
 use crate::experiment::subject::{Deployed, Server, Subject};
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{OBSERVER_PORT, Ready, Role, ServerPods, Servers, Toleration};
-use crate::lab::{CONTAINER_FOLDER, Observers, Ready as Check, Size, TargetSpec, start_limit};
+use crate::kubernetes::{OBSERVER_PORT, Placing, Ready, Role, ServerPods, Servers, Toleration};
+use crate::lab::{
+    CONTAINER_FOLDER, Home, Observers, Ready as Check, Runtime, Size, TargetSpec, start_limit,
+};
 use crate::record::{LimitsRecord, ServerRecord};
-use crate::scenario::{Cpus, Limits, Memory};
+use crate::scenario::{Backend, Cpus, Existing, Limits, Memory};
 
 /// Number of bytes of the observers' key.
 const KEY_LENGTH: usize = 16;
@@ -27,56 +30,100 @@ const MOST: usize = 99;
 /// to 50 of them.
 const LONGEST: usize = 4;
 
-/// Returns the servers of a job: for the cluster, and for the manager. None for servers that run already.
+/// A server that the cluster runs: a target under conditions in which more than the load differs from those of others.
+pub(super) struct Wanted {
+    /// The conditions, with a name that no other server of the run has.
+    pub contender: Contender,
+    /// The target, with its image.
+    pub target: TargetSpec,
+    /// Backends that its scenario needs.
+    pub backends: Vec<Backend>,
+}
+
+impl Wanted {
+    /// Returns whether one server can be both this and the other.
+    pub fn is_same_server(&self, other: &Self) -> bool {
+        let of = |wanted: &Self| {
+            let Contender { server_workers, replicas, limits, .. } = wanted.contender;
+            (server_workers, replicas, limits)
+        };
+        of(self) == of(other) && self.target == other.target && self.backends == other.backends
+    }
+
+    /// Returns the size of the target in all of its pods.
+    fn size(&self) -> Size<'static> {
+        let replicas = self.contender.replicas.or(self.target.entry.replicas);
+        Size { replicas, ..Size::of_workers(self.contender.server_workers) }
+    }
+}
+
+/// Returns the servers of a run: for the cluster, and for the manager. None for servers that run already.
 pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<Server>), Failure> {
     let job = &run.job;
     let Subject::Lab { home, targets, .. } = &job.subject else {
         return Ok((Servers::default(), Vec::new()));
     };
     check_run(run)?;
-    let observer_key = random_key()?;
-    let tolerations = args.target_toleration.iter().map(|text| super::toleration(text));
-    let tolerations: Vec<Toleration> = tolerations.collect::<Result<_, _>>()?;
-    let contenders = distinct(job, args);
-    for contender in &contenders {
-        check(&targets[contender.index])?;
+    let images = Images::read(&args.pods.target_image, home, targets.iter())?;
+    let backends = &job.scenario.backends;
+    let wanted = distinct(job, args).into_iter().map(|contender| {
+        let target = images.put(targets[contender.index].clone(), backends);
+        Wanted { contender, target, backends: backends.clone() }
+    });
+    let wanted: Vec<Wanted> = wanted.collect();
+    let for_backends = job.runtime.backend_limits() != Limits::default();
+    if for_backends && wanted.iter().all(|of| of.target.backends().is_empty()) {
+        return Err(backends::unused("--backend-cpus and --backend-memory"));
     }
-    let sizes = contenders.iter().map(|of| size(of, &targets[of.index]).connections());
-    let needs = Needs {
-        home,
-        backends: &job.scenario.backends,
-        existing: job.scenario.existing,
-        connections: sizes.sum(),
-        limits: job.runtime.backend_limits(),
-    };
-    let backends = backends::of(&needs, name, &observer_key, args, &tolerations)?;
+    let existing = job.scenario.existing;
+    let site = Site { home, runtime: job.runtime, existing, name, args: &args.pods };
+    build(&wanted, &site)
+}
+
+/// What the servers of a run have in common.
+pub(super) struct Site<'a> {
+    /// Project of the targets.
+    pub home: &'a Home,
+    /// Limits of pods.
+    pub runtime: Runtime,
+    /// Data that backends have at the beginning.
+    pub existing: Existing,
+    /// Name of the run.
+    pub name: &'a str,
+    /// Options of the pods.
+    pub args: &'a K8sPodArgs,
+}
+
+/// Returns these servers, and the backends for which they ask: for the cluster, and for the manager, in the order of the
+/// servers.
+pub(super) fn build(
+    wanted: &[Wanted],
+    site: &Site<'_>,
+) -> Result<(Servers, Vec<Server>), Failure> {
+    wanted.iter().try_for_each(|of| check(&of.target))?;
+    if wanted.len() > MOST {
+        let message = format!("k8s: {} servers are more than {MOST}", wanted.len());
+        let help = "compare fewer numbers in one run";
+        return Err(Failure::message(Exit::Usage, "not_for_cluster", message, help));
+    }
+    let observer_key = random_key()?;
+    let tolerations = super::tolerations(&site.args.target_toleration)?;
+    let asks = |backend: &Backend| wanted.iter().any(|of| of.target.backends().contains(backend));
+    let asked: Vec<Backend> = Backend::ALL.into_iter().filter(asks).collect();
+    // All servers are up at the same time.
+    let connections = wanted.iter().map(|of| of.size().connections()).sum();
+    let backends = backends::of(&asked, connections, site, &observer_key, &tolerations)?;
     let (mut all, mut running) = (Vec::new(), Vec::new());
-    for (number, contender) in (1..).zip(contenders) {
-        let target = &targets[contender.index];
-        let name = format!("{name}-{}-{number}", slug(&target.name));
-        let asked = target.backends();
+    for (number, of) in (1..).zip(wanted) {
+        let name = format!("{}-{}-{number}", site.name, slug(&of.target.name));
+        let own = of.target.backends();
         let used: Vec<&BackendPod> =
-            backends.iter().filter(|of| asked.contains(&of.deployed.backend)).collect();
-        let mut pods = pods(job, &contender, target, name, &used);
-        let requests = args.target_requests.iter();
-        // A resource with a limit is requested as much, and no more could be.
-        let requests = requests.filter(|(name, _)| !pods.limits.contains_key(name));
-        pods.requests = requests.cloned().collect();
-        pods.node_selector = args.target_node_selector.iter().cloned().collect();
-        pods.tolerations.clone_from(&tolerations);
-        running.push(server(&contender, target, &pods, &observer_key, &used));
+            backends.iter().filter(|it| own.contains(&it.deployed.backend)).collect();
+        let pods = pods(of, name, &used, site, &tolerations);
+        running.push(server(of, &pods, &observer_key, &used));
         all.push(pods);
     }
-    let all: Vec<ServerPods> = backends.into_iter().map(|of| of.pod).chain(all).collect();
-    if all.len() > MOST {
-        let message = format!("k8s: {} servers are more than {MOST}", all.len());
-        return Err(Failure::message(
-            Exit::Usage,
-            "not_for_cluster",
-            message,
-            "compare fewer numbers in one run",
-        ));
-    }
+    let all = backends.into_iter().map(|of| of.pod).chain(all).collect();
     Ok((Servers { all, observer_key }, running))
 }
 
@@ -112,44 +159,57 @@ fn check_run(run: &Run) -> Result<(), Failure> {
 }
 
 fn check(target: &TargetSpec) -> Result<(), Failure> {
-    let refused = |what: &str, help: &str| {
-        let message = format!("k8s: target \"{}\" {what}", target.name);
-        Err(Failure::message(Exit::Usage, "not_for_cluster", message, help))
-    };
+    let Some(Lack { what, help }) = lack(target) else { return Ok(()) };
+    let message = format!("k8s: target \"{}\" {what}", target.name);
+    Err(Failure::message(Exit::Usage, "not_for_cluster", message, &help))
+}
+
+/// Why a cluster cannot run a target.
+pub(super) struct Lack {
+    /// The reason, whose subject is the target.
+    pub what: String,
+    /// What to do.
+    pub help: String,
+}
+
+/// Returns why the cluster cannot run this target; `None` if it can.
+pub(super) fn lack(target: &TargetSpec) -> Option<Lack> {
+    let lack = |what: String, help: String| Some(Lack { what, help });
     if target.entry.image.is_none() {
-        return refused(
-            "has no image, which the nodes of a cluster could pull",
-            "add `image` to its table in loadgen.toml, with a registry that the nodes reach",
+        return lack(
+            format!("has no image: --target-image {}=IMAGE", target.name),
+            "name the image as nodes pull it, with that option or as `image` in its table of loadgen.toml".to_owned(),
+        );
+    }
+    if !target.entry.upstreams.is_empty() {
+        return lack(
+            "sends requests to other targets, which loadgen does not run beside it in a cluster"
+                .to_owned(),
+            "measure it with --runtime podman".to_owned(),
         );
     }
     if target.entry.port == OBSERVER_PORT {
-        return refused(
-            &format!("listens on {OBSERVER_PORT}, where loadgen answers beside it"),
-            "choose another `port`",
+        return lack(
+            format!("listens on {OBSERVER_PORT}, where loadgen answers beside it"),
+            "choose another `port`".to_owned(),
         );
     }
-    Ok(())
-}
-
-/// Returns the size of a target in the pods of a contender.
-fn size(contender: &Contender, target: &TargetSpec) -> Size<'static> {
-    let replicas = contender.replicas.or(target.entry.replicas);
-    Size { replicas, ..Size::of_workers(contender.server_workers) }
+    None
 }
 
 fn pods(
-    job: &Job,
-    contender: &Contender,
-    target: &TargetSpec,
+    of: &Wanted,
     name: String,
     backends: &[&BackendPod],
+    site: &Site<'_>,
+    tolerations: &[Toleration],
 ) -> ServerPods {
-    let entry = &target.entry;
-    let limits = quantities(job.runtime.target_limits(contender.limits, entry.limits()));
+    let Wanted { contender, target, .. } = of;
+    let (entry, size, args) = (&target.entry, of.size(), site.args);
+    let limits = quantities(site.runtime.target_limits(contender.limits, entry.limits()));
     let over = backends
         .iter()
         .fold(target.clone(), |target, of| target.over(of.deployed.backend, &of.url));
-    let size = size(contender, target);
     let (words, variables) = over.running_in(CONTAINER_FOLDER).filled(
         "0.0.0.0",
         entry.port,
@@ -166,8 +226,6 @@ fn pods(
         port: entry.port,
         user: entry.user,
         replicas,
-        requests: BTreeMap::new(),
-        limits,
         ready: match &entry.ready {
             Check::Path(path) => Ready::Path(path.clone()),
             Check::Grpc => Ready::Grpc,
@@ -176,10 +234,14 @@ fn pods(
         start_limit: start_limit(target, replicas),
         folder: target.needs_folder().then_some(CONTAINER_FOLDER),
         files: None,
+        fill: None,
         awaits: backends.iter().map(|of| of.pod.address()).collect(),
-        beside: BTreeMap::new(),
-        node_selector: BTreeMap::new(),
-        tolerations: Vec::new(),
+        placing: Placing::new(
+            limits,
+            &args.target_requests,
+            &args.target_node_selector,
+            tolerations,
+        ),
     }
 }
 
@@ -193,20 +255,15 @@ pub(super) fn quantities(limits: Limits) -> BTreeMap<String, String> {
 
 /// Returns the limits of a pod, for the record.
 pub(super) fn record_of(pods: &ServerPods) -> LimitsRecord {
-    let quantity = |name: &str| pods.limits.get(name);
+    let quantity = |name: &str| pods.placing.limits.get(name);
     LimitsRecord {
         cpus: quantity("cpu").and_then(|cpus| cpus.parse().ok()),
         memory_bytes: quantity("memory").and_then(|bytes| bytes.parse().ok()),
     }
 }
 
-fn server(
-    contender: &Contender,
-    target: &TargetSpec,
-    pods: &ServerPods,
-    key: &str,
-    backends: &[&BackendPod],
-) -> Server {
+fn server(of: &Wanted, pods: &ServerPods, key: &str, backends: &[&BackendPod]) -> Server {
+    let Wanted { contender, target, .. } = of;
     let entry = &target.entry;
     Server {
         name: contender.name.clone(),

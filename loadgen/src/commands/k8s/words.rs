@@ -39,17 +39,24 @@ const REFUSED: [&str; 10] = [
     "save",
 ];
 
+/// Options that have no effect on an experiment in a cluster, which runs all servers.
+const NOT_OF_EXPERIMENTS: [&str; 1] = ["url"];
+
 /// Options that have no effect on manifests.
 const NOT_RENDERED: [&str; 3] = ["out", "junit", "no_progress"];
 
 fn words(matches: &ArgMatches, command: &Command) -> Result<Vec<String>, String> {
-    let is_rendered = command.get_name() == "render";
+    let refused: &[&str] = match command.get_name() {
+        "render" => &NOT_RENDERED,
+        "experiment" => &NOT_OF_EXPERIMENTS,
+        _ => &[],
+    };
     let given = |id: &str| matches.value_source(id) == Some(ValueSource::CommandLine);
     let mut words = Vec::new();
     for option in command.get_arguments() {
         let id = option.get_id().as_str();
         let Some(name) = option.get_long().filter(|_| given(id)) else { continue };
-        if REFUSED.contains(&id) || (is_rendered && NOT_RENDERED.contains(&id)) {
+        if REFUSED.contains(&id) || refused.contains(&id) {
             return Err(format!("--{name}"));
         }
         if id == "otlp" {
@@ -92,6 +99,10 @@ mod tests {
     /// Options that are packed with what is loaded, or count here alone.
     const HERE: [&str; 50] = [
         "otlp",
+        "experiment",
+        "quick",
+        "check",
+        "target_image",
         "scenario",
         "urls",
         "method",
@@ -144,16 +155,20 @@ mod tests {
     ];
 
     #[test]
-    fn each_option_of_run_is_known() {
+    fn each_option_is_known() {
         let mut all = Cli::command();
         all.build();
-        let command = all.find_subcommand("k8s").unwrap().find_subcommand("run").unwrap();
-        let ids: Vec<_> = command.get_arguments().map(|option| option.get_id().as_str()).collect();
+        let k8s = all.find_subcommand("k8s").unwrap();
+        let ids_of = |name: &str| {
+            let command = k8s.find_subcommand(name).unwrap();
+            command.get_arguments().map(|option| option.get_id().as_str()).collect::<Vec<_>>()
+        };
+        let ids = ["run", "experiment"].map(ids_of).concat();
         let unknown = ids
             .iter()
             .filter(|id| !FORWARDED.contains(id) && !REFUSED.contains(id) && !HERE.contains(id));
         assert_eq!(unknown.collect::<Vec<_>>(), Vec::<&&str>::new(), "decide where it counts");
-        for id in FORWARDED.iter().chain(&REFUSED) {
+        for id in FORWARDED.iter().chain(&REFUSED).chain(&NOT_OF_EXPERIMENTS) {
             assert!(ids.contains(id), "{id} is no option");
         }
     }
@@ -170,5 +185,14 @@ mod tests {
         assert_eq!(of("loadgen k8s run http://a/ --image i --web"), Err("--web".to_owned()));
         let line = "loadgen k8s run http://a/ --image i --otlp=http://c?key=x";
         assert_eq!(of(line), Ok(vec!["--otlp".to_owned()]), "the key is in the Secret");
+    }
+
+    #[test]
+    fn an_experiment_has_the_words_of_a_run() {
+        let of = |words: &str| of("experiment", words.split(' ').map(OsString::from));
+        let line = "loadgen k8s experiment a.toml --image i --quick -R 3 --warmup 2s -w 4";
+        assert_eq!(of(line).unwrap().join(" "), "--rounds=3 --warmup=2s");
+        let line = "loadgen k8s experiment a.toml --image i --url http://a";
+        assert_eq!(of(line), Err("--url".to_owned()));
     }
 }

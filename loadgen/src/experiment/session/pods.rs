@@ -213,12 +213,15 @@ impl PodsWatch {
             () = end => {}
             told = tell_all => drop(told?),
         }
-        let (replicas, pods) = window.end().await?;
-        let mut services =
-            BTreeMap::from([(TARGET.to_owned(), ResourceRecord::together(&replicas))]);
+        let backends = backends.into_iter().map(async |(name, window)| {
+            let ended = named(&name, window.end()).await?;
+            Ok::<_, String>((name, ended))
+        });
+        let ((replicas, pods), backends) = try_join(window.end(), try_join_all(backends)).await?;
+        let target = (TARGET.to_owned(), ResourceRecord::together(&replicas));
+        let mut services = BTreeMap::from([target]);
         let mut backend_pods = BTreeMap::new();
-        for (name, window) in backends {
-            let (used, pods) = named(&name, window.end()).await?;
+        for (name, (used, pods)) in backends {
             services.insert(name.clone(), ResourceRecord::together(&used));
             backend_pods.insert(name, pods);
         }

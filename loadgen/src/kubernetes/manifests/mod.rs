@@ -13,8 +13,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 pub use self::pod_template::{Pods, Toleration};
-pub(super) use self::servers::{OBSERVER, SERVER, SERVER_OF, SERVERS};
-pub use self::servers::{OBSERVER_PORT, Ready, Role, ServerPods, Servers};
+pub(super) use self::servers::{AWAIT, OBSERVER, SERVER, SERVER_OF, SERVERS};
+pub use self::servers::{Files, Fill, OBSERVER_PORT, Placing, Ready, Role, ServerPods, Servers};
 
 /// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
 /// other variables, because the controller appends it to them.
@@ -282,17 +282,19 @@ mod tests {
             port: 80,
             user: Some(1000),
             replicas: 4,
-            requests: [("example.com/gpu".to_owned(), "1".to_owned())].into(),
-            limits: limits.map(|(key, value)| (key.to_owned(), value.to_owned())).into(),
             ready: Ready::Path("/healthz".to_owned()),
             start_limit: Duration::from_secs(30),
             folder: Some("/loadgen-folder"),
             role: Role::Target,
             files: None,
+            fill: None,
             awaits: vec!["lg-redis:6379".to_owned()],
-            beside: BTreeMap::new(),
-            node_selector: [("pool".to_owned(), "app".to_owned())].into(),
-            tolerations: of.pods.tolerations.clone(),
+            placing: Placing::new(
+                map(&limits),
+                &[("cpu", "2"), ("example.com/gpu", "1")].map(|(key, n)| (key.into(), n.into())),
+                &[("pool".to_owned(), "app".to_owned())],
+                &of.pods.tolerations,
+            ),
         };
         of.servers = Servers { all: vec![shop], observer_key: "key".to_owned() };
         assert_eq!(of.job(false)["metadata"]["labels"][SERVERS], "1");
@@ -318,16 +320,16 @@ mod tests {
             port: 6_379,
             user: None,
             replicas: 1,
-            requests: BTreeMap::new(),
-            limits: BTreeMap::new(),
             ready: Ready::Listens,
             start_limit: Duration::from_secs(120),
             folder: None,
-            files: Some(("/run/loadgen", [("redis.conf".to_owned(), "secret".to_owned())].into())),
+            files: Some(Files {
+                folder: "/run/loadgen",
+                texts: map(&[("redis.conf", "secret"), ("fill", "keys")]),
+            }),
+            fill: Some(Fill { file: "fill", password: "secret".to_owned() }),
             awaits: Vec::new(),
-            beside: [("LOADGEN_FILL".to_owned(), "keys".to_owned())].into(),
-            node_selector: BTreeMap::new(),
-            tolerations: Vec::new(),
+            placing: Placing::default(),
         };
         of.servers = Servers { all: vec![redis], observer_key: "key".to_owned() };
         insta::assert_snapshot!(yaml(&of.servers()).unwrap());

@@ -36,6 +36,12 @@ pub(in crate::kubernetes) const SERVERS: &str = "loadgen/servers";
 /// Key of the observer's key in a server's Secret. No variable can have this name.
 const KEY: &str = "loadgen.observer-key";
 
+/// Key of the password with which loadgen fills a backend.
+const FILL_PASSWORD: &str = "loadgen.fill-password";
+
+/// Name of the container that waits for backends.
+pub(in crate::kubernetes) const AWAIT: &str = "await";
+
 /// Check that a server must pass before it is ready. There is none later, which would be a load of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ready {
@@ -75,26 +81,69 @@ pub struct ServerPods {
     pub user: Option<u32>,
     /// Number of pods.
     pub replicas: u32,
-    /// CPU, memory and others that each pod gets.
-    pub requests: BTreeMap<String, String>,
-    /// CPU and memory that no pod exceeds.
-    pub limits: BTreeMap<String, String>,
     /// Check that it must pass before it is ready.
     pub ready: Ready,
     /// Time in which it must become ready.
     pub start_limit: Duration,
     /// Path of an empty folder in its container; `None` if it needs none.
     pub folder: Option<&'static str>,
-    /// Folder of its container with these files, by name, which may be secret; `None` without files.
-    pub files: Option<(&'static str, BTreeMap<String, String>)>,
+    /// Files of its container, which may be secret; `None` without files.
+    pub files: Option<Files>,
+    /// Filling by loadgen beside it; `None` for a server that needs none.
+    pub fill: Option<Fill>,
     /// Addresses that must accept connections before it starts.
     pub awaits: Vec<String>,
-    /// Variables of loadgen beside it, which may be secret.
-    pub beside: BTreeMap<String, String>,
-    /// Labels of the nodes on which it may run.
+    /// Where its pods run, and what they get.
+    pub placing: Placing,
+}
+
+/// Files in a folder of a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Files {
+    /// Path of the folder.
+    pub folder: &'static str,
+    /// Texts, by the name of the file.
+    pub texts: BTreeMap<String, String>,
+}
+
+/// Data that loadgen gives a backend before anybody asks the backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fill {
+    /// Name of the file that describes the data.
+    pub file: &'static str,
+    /// Password of the backend.
+    pub password: String,
+}
+
+/// Where the pods of a server run, and what they get.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Placing {
+    /// CPU and memory that no pod exceeds.
+    pub limits: BTreeMap<String, String>,
+    /// CPU, memory and others that each pod gets.
+    pub requests: BTreeMap<String, String>,
+    /// Labels of the nodes.
     pub node_selector: BTreeMap<String, String>,
     /// Taints that these nodes may have.
     pub tolerations: Vec<Toleration>,
+}
+
+impl Placing {
+    /// Leaves out the requests of resources with a limit: these are requested as much, and no more could be.
+    pub fn new(
+        limits: BTreeMap<String, String>,
+        requests: &[(String, String)],
+        node_selector: &[(String, String)],
+        tolerations: &[Toleration],
+    ) -> Self {
+        let requests = requests.iter().filter(|(name, _)| !limits.contains_key(name));
+        Self {
+            requests: requests.cloned().collect(),
+            node_selector: node_selector.iter().cloned().collect(),
+            tolerations: tolerations.to_vec(),
+            limits,
+        }
+    }
 }
 
 /// The servers of a run, and all that they have in common.
@@ -118,7 +167,7 @@ impl ServerPods {
     }
 
     fn observers_name(&self) -> String {
-        format!("{}-pods", self.name)
+        format!("{}-obs", self.name)
     }
 }
 
@@ -154,10 +203,11 @@ impl Manifests {
     }
 
     fn secret_of(&self, server: &ServerPods) -> Value {
-        let files = server.files.iter().flat_map(|(_, files)| files);
-        let all = server.variables.iter().chain(&server.beside).chain(files);
+        let files = server.files.iter().flat_map(|files| &files.texts);
+        let all = server.variables.iter().chain(files);
         let all = all.map(|(name, value)| (name.as_str(), value));
-        let all = all.chain([(KEY, &self.servers.observer_key)]);
+        let password = server.fill.iter().map(|fill| (FILL_PASSWORD, &fill.password));
+        let all = all.chain([(KEY, &self.servers.observer_key)]).chain(password);
         let data: BTreeMap<&str, String> =
             all.map(|(name, value)| (name, base64(value.as_bytes()))).collect();
         json!({
@@ -216,8 +266,8 @@ impl Manifests {
         if server.folder.is_some() {
             volumes.push(json!({"name": "folder", "emptyDir": {"medium": "Memory"}}));
         }
-        if let Some((_, files)) = &server.files {
-            let items = files.keys().map(|name| json!({"key": name, "path": name}));
+        if let Some(files) = &server.files {
+            let items = files.texts.keys().map(|name| json!({"key": name, "path": name}));
             volumes.push(json!({"name": "files", "secret": {
                 "secretName": server.name, "items": items.collect::<Vec<_>>(),
             }}));
@@ -232,11 +282,12 @@ impl Manifests {
             let names = self.pods.pull_secrets.iter().map(|name| json!({"name": name}));
             spec["imagePullSecrets"] = names.collect();
         }
-        if !server.node_selector.is_empty() {
-            spec["nodeSelector"] = json!(server.node_selector);
+        let Placing { node_selector, tolerations, .. } = &server.placing;
+        if !node_selector.is_empty() {
+            spec["nodeSelector"] = json!(node_selector);
         }
-        if !server.tolerations.is_empty() {
-            spec["tolerations"] = server.tolerations.iter().map(Toleration::manifest).collect();
+        if !tolerations.is_empty() {
+            spec["tolerations"] = tolerations.iter().map(Toleration::manifest).collect();
         }
         json!({
             "apiVersion": "apps/v1",
@@ -270,7 +321,7 @@ impl Manifests {
             "image": server.image,
             "env": variables.collect::<Vec<_>>(),
             "ports": [{"containerPort": server.port}],
-            "resources": {"requests": server.requests, "limits": server.limits},
+            "resources": {"requests": server.placing.requests, "limits": server.placing.limits},
             "securityContext": {"allowPrivilegeEscalation": false},
             "startupProbe": check,
             "terminationMessagePolicy": "FallbackToLogsOnError",
@@ -288,9 +339,7 @@ impl Manifests {
             });
         }
         let folder = server.folder.map(|path| json!({"name": "folder", "mountPath": path}));
-        let files = server.files.as_ref();
-        let files =
-            files.map(|(path, _)| json!({"name": "files", "mountPath": path, "readOnly": true}));
+        let files = server.files.as_ref().map(mount);
         let mounts: Vec<Value> = folder.into_iter().chain(files).collect();
         if !mounts.is_empty() {
             container["volumeMounts"] = json!(mounts);
@@ -301,14 +350,14 @@ impl Manifests {
     /// loadgen before a server: a server that finds no backend may end.
     fn waiting(&self, server: &ServerPods) -> Value {
         let words = ["await-backends"].into_iter().chain(server.awaits.iter().map(String::as_str));
-        self.of_loadgen("await", &words.collect::<Vec<_>>())
+        self.of_loadgen(AWAIT, &words.collect::<Vec<_>>())
     }
 
     /// loadgen beside a server.
     fn observer(&self, server: &ServerPods) -> Value {
         let of_pod = |field: &str| json!({"fieldRef": {"fieldPath": field}});
-        let mut container =
-            self.of_loadgen(OBSERVER, &["observe", &format!("--port={OBSERVER_PORT}")]);
+        let port = format!("--port={OBSERVER_PORT}");
+        let mut container = self.of_loadgen(OBSERVER, &["observe", &port]);
         let mut variables = vec![
             json!({"name": "LOADGEN_POD", "valueFrom": of_pod("metadata.name")}),
             json!({"name": "LOADGEN_NODE", "valueFrom": of_pod("spec.nodeName")}),
@@ -318,15 +367,18 @@ impl Manifests {
                 "containerName": SERVER, "resource": "limits.cpu", "divisor": "1m",
             }}}),
         ];
-        variables.extend(server.beside.keys().map(|name| of_secret(name, &server.name, name)));
-        container["env"] = json!(variables);
-        if server.role == Role::Backend {
+        if let (Some(fill), Some(files)) = (&server.fill, &server.files) {
+            variables.push(of_secret("LOADGEN_FILL_PASSWORD", &server.name, FILL_PASSWORD));
+            container["args"] =
+                json!(["observe", port, format!("--fill={}/{}", files.folder, fill.file)]);
+            container["volumeMounts"] = json!([mount(files)]);
             // Once it answers, the backend has all data.
             container["startupProbe"] = json!({
                 "tcpSocket": {"port": OBSERVER_PORT}, "periodSeconds": 1,
                 "failureThreshold": server.start_limit.as_secs().max(1),
             });
         }
+        container["env"] = json!(variables);
         container
     }
 
@@ -349,6 +401,10 @@ impl Manifests {
         }
         container
     }
+}
+
+fn mount(files: &Files) -> Value {
+    json!({"name": "files", "mountPath": files.folder, "readOnly": true})
 }
 
 fn of_secret(variable: &str, secret: &str, key: &str) -> Value {

@@ -1,13 +1,14 @@
-//! What backends hold that the lab does not start itself, such as those in the pods of a cluster.
+//! Backends that the lab does not start itself: their images, and the data with which they begin.
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
 use super::fill::refuse_existing;
-use super::{postgres, redis};
+use super::{NAME, postgres, redis};
 use crate::lab::error::LabError;
 use crate::lab::home::Home;
 use crate::lab::manifest::Manifest;
@@ -19,8 +20,17 @@ const START_LIMIT: Duration = Duration::from_secs(60);
 /// Time between two attempts to reach it.
 const AGAIN: Duration = Duration::from_millis(200);
 
-/// What a backend holds when it begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// Port of a Redis in a container.
+const REDIS_PORT: u16 = 6_379;
+
+/// Name of the file with a number of profiles, which Redis gets with the keys that scenarios read.
+const KEYS: &str = "profiles";
+
+/// Name of the file with commands for Redis.
+const COMMANDS: &str = "commands";
+
+/// Data with which a backend begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Contents {
     /// A script for psql, which makes the tables and their rows.
     Postgres(String),
@@ -31,11 +41,10 @@ pub enum Contents {
 }
 
 impl Contents {
-    /// Reads what a backend of this project holds.
+    /// Reads the data of a backend of this project. A command of the user's is not run.
     ///
     /// # Errors
-    /// If a file cannot be read, if only a command of the user's could fill the backend, or if the scenario asks for
-    /// data that is not the project's.
+    /// If a file cannot be read, or if the scenario asks for data that is not the project's.
     pub fn of(home: &Home, backend: Backend, existing: Existing) -> Result<Self, LabError> {
         let read =
             |path: &std::path::Path| fs::read_to_string(path).map_err(LabError::file("read", path));
@@ -48,20 +57,8 @@ impl Contents {
             });
         }
         refuse_existing(existing)?;
-        let inits = Manifest::of(home)?.inits;
-        let init = match backend {
-            Backend::Redis => inits.redis,
-            Backend::Postgres => inits.postgres,
-        };
-        if init.fill.is_some() {
-            return Err(LabError::Missing {
-                service: backend.to_string(),
-                what: "`fill` runs a command on this machine, from which the backend in a cluster cannot be reached"
-                    .to_owned(),
-                help: format!("write what it does into a file: [backend.{backend}] init = \"FILE\""),
-            });
-        }
-        let text = init.file.map(|file| read(&home.root().join(file))).transpose()?;
+        let file = &Manifest::of(home)?.init(backend).file.clone();
+        let text = file.as_ref().map(|file| read(&home.root().join(file))).transpose()?;
         let text = text.unwrap_or_default();
         Ok(match backend {
             Backend::Redis => Self::Commands(text),
@@ -70,12 +67,95 @@ impl Contents {
     }
 }
 
-/// Fills the Redis that listens on this port of loopback, as soon as it answers. PostgreSQL carries out its script itself.
+/// A backend in a container of its image, which begins as the image of Docker Hub does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Image {
+    /// Words after the program of the image.
+    pub words: Vec<String>,
+    /// Variables of its environment.
+    pub variables: BTreeMap<String, String>,
+    /// Port on which it listens.
+    pub port: u16,
+    /// Folder of the container with its files.
+    pub folder: &'static str,
+    /// Files in this folder, by name.
+    pub texts: BTreeMap<String, String>,
+    /// The file that [`fill_redis`] reads; `None` for a backend that fills itself.
+    pub fill: Option<&'static str>,
+}
+
+impl Image {
+    /// Returns the image of Docker Hub.
+    pub fn public(backend: Backend) -> &'static str {
+        match backend {
+            Backend::Redis => "docker.io/library/redis:8",
+            Backend::Postgres => "docker.io/library/postgres:18",
+        }
+    }
+
+    /// Returns a backend with this password. `connections` is the number that targets may open at the same time.
+    pub fn with(backend: Backend, contents: &Contents, password: &str, connections: u32) -> Self {
+        match backend {
+            Backend::Redis => redis_image(contents, password),
+            Backend::Postgres => postgres_image(contents, password, connections),
+        }
+    }
+}
+
+fn owned<const N: usize>(all: [(&str, &str); N]) -> BTreeMap<String, String> {
+    all.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+}
+
+fn postgres_image(contents: &Contents, password: &str, connections: u32) -> Image {
+    let most = format!("max_connections={}", postgres::most_connections(connections));
+    let settings = postgres::TIMING.map(str::to_owned).into_iter().chain([most]);
+    let settings = settings.flat_map(|setting| ["-c".to_owned(), setting]);
+    let script = match contents {
+        Contents::Postgres(script) => script,
+        Contents::Keys(_) | Contents::Commands(_) => "",
+    };
+    Image {
+        words: ["postgres".to_owned()].into_iter().chain(settings).collect(),
+        variables: owned([
+            ("POSTGRES_USER", NAME),
+            ("POSTGRES_PASSWORD", password),
+            ("POSTGRES_DB", NAME),
+            ("POSTGRES_INITDB_ARGS", "--locale=C --encoding=UTF8"),
+        ]),
+        port: 5_432,
+        // The image carries out the scripts there in a new database, before others can connect.
+        folder: "/docker-entrypoint-initdb.d",
+        texts: owned([("loadgen.sql", script)]),
+        fill: None,
+    }
+}
+
+fn redis_image(contents: &Contents, password: &str) -> Image {
+    let folder = "/run/loadgen";
+    // As in the lab: without persistence.
+    let settings = format!("requirepass {password}\nsave \"\"\nappendonly no\n");
+    let (name, text) = match contents {
+        Contents::Keys(profiles) => (KEYS, profiles.to_string()),
+        Contents::Commands(commands) => (COMMANDS, commands.clone()),
+        Contents::Postgres(_) => (COMMANDS, String::new()),
+    };
+    Image {
+        words: vec!["redis-server".to_owned(), format!("{folder}/redis.conf")],
+        variables: BTreeMap::new(),
+        port: REDIS_PORT,
+        folder,
+        texts: owned([("redis.conf", &settings), (name, &text)]),
+        fill: Some(name),
+    }
+}
+
+/// Fills the Redis on loopback as soon as it answers, with what the file `fill` of its [`Image`] says.
 ///
 /// # Errors
-/// Returns a sentence if it does not answer within a minute, or refuses a command.
-pub async fn fill_redis(port: u16, password: &str, contents: &Contents) -> Result<(), String> {
-    let client = redis::Client::new(port, password);
+/// Returns a sentence if the file cannot be read, if Redis does not answer, or if it refuses a command.
+pub async fn fill_redis(file: &Path, password: &str) -> Result<(), String> {
+    let text = tokio::fs::read_to_string(file).await.map_err(|error| error.to_string())?;
+    let client = redis::Client::new(REDIS_PORT, password);
     let until = Instant::now() + START_LIMIT;
     while let Err(error) = client.connect().await {
         if Instant::now() >= until {
@@ -83,11 +163,9 @@ pub async fn fill_redis(port: u16, password: &str, contents: &Contents) -> Resul
         }
         sleep(AGAIN).await;
     }
-    match contents {
-        Contents::Keys(profiles) => {
-            client.fill(*profiles, &|_| {}).await.map_err(|error| error.to_string())
-        }
-        Contents::Commands(commands) => client.restore(commands).await,
-        Contents::Postgres(_) => Ok(()),
+    if file.file_name().is_some_and(|name| name == KEYS) {
+        let profiles = text.parse().map_err(|_| format!("no number of profiles: {text}"))?;
+        return client.fill(profiles, &|_| {}).await.map_err(|error| error.to_string());
     }
+    client.restore(&text).await
 }

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use super::url_variable;
 use crate::lab::Lab;
 use crate::lab::error::LabError;
 use crate::lab::manifest::{Fill, Init};
@@ -60,7 +59,7 @@ impl Lab {
             .env
             .iter()
             .map(|(name, value)| (name.clone(), value.replace(&format!("{{{backend}}}"), url)));
-        let all = [(url_variable(backend).to_owned(), url.to_owned())].into_iter().chain(own);
+        let all = [(backend.url_variable().to_owned(), url.to_owned())].into_iter().chain(own);
         let env = self.runner.user_variables().into_iter().chain(all).collect();
         let (name, root) = (format!("{backend}-fill"), self.home.root());
         let spec = ServiceSpec { env, ..ServiceSpec::new(name, &fill.command, root, log.clone()) };

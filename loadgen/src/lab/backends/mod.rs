@@ -13,9 +13,8 @@ pub mod redis;
 use std::collections::BTreeMap;
 
 pub use alone::Alone;
-pub use elsewhere::{Contents, fill_redis};
-pub use postgres::NAME;
-use postgres::{Filesystem, Postgres};
+pub use elsewhere::{Contents, Image, fill_redis};
+use postgres::{Filesystem, NAME, Postgres};
 use redis::Redis;
 
 use super::Lab;
@@ -26,14 +25,6 @@ use super::service::Service;
 use super::service::logs::{MESSAGE_LINES, tail_of};
 use crate::measure::PostgresActivity;
 use crate::scenario::{Backend, Proof};
-
-/// Returns the variable of the environment in which programs expect the URL of a backend.
-pub fn url_variable(backend: Backend) -> &'static str {
-    match backend {
-        Backend::Redis => "REDIS_URL",
-        Backend::Postgres => "DATABASE_URL",
-    }
-}
 
 /// Returns the URL of a backend with this password, at `address`, which has its host and port.
 pub fn url_at(backend: Backend, password: &str, address: &str) -> String {

@@ -21,7 +21,7 @@ use super::error::{LabError, ManifestFault};
 use super::home::Home;
 use crate::measure::BALANCER;
 use crate::scenario::experiment::MOST_REPLICAS;
-use crate::scenario::{nearest, read_text};
+use crate::scenario::{Backend, nearest, read_text};
 
 /// Largest manifest, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -86,6 +86,14 @@ pub struct Fill {
 }
 
 impl Manifest {
+    /// Returns the sources of the content of a backend.
+    pub fn init(&self, backend: Backend) -> &Init {
+        match backend {
+            Backend::Redis => &self.inits.redis,
+            Backend::Postgres => &self.inits.postgres,
+        }
+    }
+
     /// Reads and checks the whole manifest of a project.
     pub fn of(home: &Home) -> Result<Self, LabError> {
         let path = home.manifest();

@@ -30,6 +30,9 @@ const ASK_LIMIT: Duration = Duration::from_secs(2);
 /// Time after which it listens again, if the system has no more files.
 const AGAIN: Duration = Duration::from_millis(100);
 
+/// Place of a process's start among the fields of its `stat`.
+const START: usize = 19;
+
 /// Name of the server among what is watched.
 const SERVER: &str = "target";
 
@@ -167,7 +170,7 @@ fn no_server() -> String {
         .to_owned()
 }
 
-/// Returns the first process of each other container of the pod. Processes that no process of the pod has started are the
+/// Returns the first process of each other container of the pod, and this process. Processes that no process of the pod has started are the
 /// first ones, and those that `kubectl exec` and probes have started later in the same container.
 fn containers() -> Containers {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -186,15 +189,25 @@ fn containers() -> Containers {
     if first.len() > 1 {
         first.remove(&group(own));
     }
+    // One that fills a backend would fill it again after a restart.
+    if let (false, Some(start)) = (first.is_empty(), start_of(own)) {
+        first.insert("this".to_owned(), (start, own));
+    }
     first.into_values().map(|(start, pid)| (pid, start)).collect()
 }
 
-/// Returns the start of a process that no process of this namespace has started, in clock ticks since that of the system.
+/// Returns the start of a process that no process of this namespace has started: see [`start_of`].
 fn start_of_root(pid: u32) -> Option<u64> {
     let stat = process_stat::stat(pid)?;
     let fields: Vec<&str> = process_stat::fields(&stat)?.collect();
     let (state, parent) = (*fields.first()?, *fields.get(1)?);
-    (parent == "0" && state != "Z").then(|| fields.get(19)?.parse().ok())?
+    (parent == "0" && state != "Z").then(|| fields.get(START)?.parse().ok())?
+}
+
+/// Returns the start of a process, in clock ticks since that of the system.
+fn start_of(pid: u32) -> Option<u64> {
+    let stat = process_stat::stat(pid)?;
+    process_stat::fields(&stat)?.nth(START)?.parse().ok()
 }
 
 /// Returns the number of the machine's CPUs, as its kernel counts them: not those that a limit leaves.

@@ -44,7 +44,7 @@ pub(super) enum Answer {
     Refused(String),
 }
 
-/// First processes of the other containers of a pod: each by its ID and its start, because the system reuses IDs. A
+/// First processes of the other containers of a pod, and the observer: each by its ID and its start, because the system reuses IDs. A
 /// container that was started again has another one.
 pub(super) type Containers = BTreeSet<(u32, u64)>;
 

@@ -8,7 +8,6 @@ use super::instance::Instance;
 use super::size::Size;
 use super::{GRACE, Spec};
 use crate::lab::Lab;
-use crate::lab::backends::url_variable;
 use crate::lab::error::LabError;
 use crate::lab::install::python::Python;
 use crate::lab::manifest::TargetSpec;
@@ -86,7 +85,7 @@ impl Lab {
         }
         let running = self.backends().into_iter();
         let own = running.filter(|(backend, _)| size.backends.contains(backend));
-        let backends = own.map(|(backend, url)| (url_variable(backend).to_owned(), url));
+        let backends = own.map(|(backend, url)| (backend.url_variable().to_owned(), url));
         let always = [("PATH", python.path()), ("POOL_SIZE", size.pool_size().to_string())];
         always.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(backends).collect()
     }

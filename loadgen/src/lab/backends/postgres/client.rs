@@ -13,7 +13,7 @@ use crate::lab::service::listener::listens;
 use crate::lab::service::logs::{MESSAGE_LINES, tail_of};
 
 /// Name of the PostgreSQL user and of the database that targets use.
-pub const NAME: &str = "loadgen";
+pub(in crate::lab::backends) const NAME: &str = "loadgen";
 
 /// Timeout of a statement. A statement that takes longer is not expected to end.
 pub(super) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(60);

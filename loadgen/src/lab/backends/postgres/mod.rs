@@ -28,7 +28,7 @@ use crate::lab::runner::Runner;
 use crate::lab::service::password::random_password;
 use crate::lab::service::{Service, ServiceSpec, ending};
 use crate::scenario::Backend;
-pub use client::NAME;
+pub(super) use client::NAME;
 use client::{Client, Psql};
 use programs::{Programs, User};
 pub(super) use rows::script;
@@ -36,7 +36,7 @@ pub use storage::Filesystem;
 
 /// Settings that count the time of reads, writes and flushes. Two readings of the clock cost about a tenth of a
 /// microsecond.
-pub const TIMING: [&str; 2] = ["track_io_timing=on", "track_wal_io_timing=on"];
+pub(super) const TIMING: [&str; 2] = ["track_io_timing=on", "track_wal_io_timing=on"];
 
 /// Number of connections that PostgreSQL accepts, unless all targets that are up at the same time open more.
 pub(in crate::lab) const CONNECTIONS: u32 = 300;
@@ -61,7 +61,7 @@ const INIT_TIMEOUT: Duration = Duration::from_secs(600);
 const DATA: &str = "/var/lib/postgresql";
 
 /// Returns the number of connections that PostgreSQL accepts if targets may open this number at the same time.
-pub fn most_connections(connections: u32) -> u32 {
+pub(super) fn most_connections(connections: u32) -> u32 {
     CONNECTIONS.max(connections.saturating_add(OTHER_CONNECTIONS))
 }
 
