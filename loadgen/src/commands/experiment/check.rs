@@ -24,7 +24,9 @@ pub fn run(
     let quick = (has_quick && !is_quick).then(|| published(true)).transpose()?;
     let mut out = format!("{}: {}\n", experiment.file.name, experiment.file.title);
     out += &groups(&experiment);
-    out += &left_out(&experiment);
+    for (what, why) in left_out(&experiment) {
+        let _ = writeln!(out, "  left out    {what}: {why}");
+    }
     out += &claims(&experiment);
     let form = if is_quick { "quick form: " } else { "" };
     if !experiment.jobs.is_empty() {
@@ -63,24 +65,23 @@ fn groups(experiment: &Published) -> String {
     out
 }
 
-/// Returns a line for each target that would be left out.
-pub fn left_out(experiment: &Published) -> String {
-    let mut lines = Vec::new();
+/// Returns each target or arm that would be left out, with the reason.
+pub fn left_out(experiment: &Published) -> Vec<(String, &str)> {
+    let mut all = Vec::new();
     for (index, group) in experiment.file.groups.iter().enumerate() {
         for arm in &group.arms {
-            let why = experiment.left_out.of(index, &arm.name);
-            let line = why.map(|why| {
-                let is_whole = experiment.left_out.has_target(&experiment.file, &arm.target, why);
-                let what = match is_whole {
-                    true => arm.target.clone(),
-                    false => format!("{} ({})", arm.name, group.name),
-                };
-                format!("  left out    {what}: {why}\n")
-            });
-            lines.extend(line.filter(|line| !lines.contains(line)));
+            let Some(why) = experiment.left_out.of(index, &arm.name) else { continue };
+            let is_whole = experiment.left_out.has_target(&experiment.file, &arm.target, why);
+            let what = match is_whole {
+                true => arm.target.clone(),
+                false => format!("{} ({})", arm.name, group.name),
+            };
+            if !all.contains(&(what.clone(), why)) {
+                all.push((what, why));
+            }
         }
     }
-    lines.concat()
+    all
 }
 
 /// Returns a line for each claim about an arm that would be left out.

@@ -67,7 +67,9 @@ impl LeftOut {
     pub fn check(&self, jobs: &[Job], place: Place) -> Result<(), Failure> {
         let (who, help) = match place {
             Place::Here => ("this machine", "install the program"),
-            Place::Cluster => ("the cluster", "see what each arm lacks: loadgen k8s experiment NAME --check"),
+            Place::Cluster => {
+                ("the cluster", "see what each arm lacks: loadgen k8s experiment NAME --check")
+            }
         };
         match self.0.iter().next() {
             Some(((_, arm), why)) if jobs.is_empty() => {

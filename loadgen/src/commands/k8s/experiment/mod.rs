@@ -60,8 +60,8 @@ pub(super) fn run(args: &K8sExperimentArgs) -> Result<Exit, Failure> {
 
 /// Says what of the experiment is not measured, and why.
 fn tell(experiment: &Published) {
-    for line in check::left_out(experiment).lines() {
-        say(line.trim_start());
+    for (what, why) in check::left_out(experiment) {
+        say(format!("{what} is left out: {why}"));
     }
     if let Some(what) = experiment.announcement() {
         say(what);
