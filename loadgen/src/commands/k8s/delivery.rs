@@ -114,6 +114,7 @@ fn unreadable(folder: &Path, failure: &Failure) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::SavedAs as _;
 
     #[test]
     fn a_result_of_another_version_is_kept_and_named() {
@@ -128,6 +129,24 @@ mod tests {
         assert!(said.contains(&format!("the result is in {}", path.display())), "{said}");
         assert!(said.contains("loadgen/run/999"), "{said}");
         assert!(path.join("run.json").exists());
+    }
+
+    #[test]
+    fn a_group_of_an_experiment_is_a_result_like_that_of_a_run() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("result");
+        let delivery = Delivery::prepare(Some(&path), "lg", Format::Table, None).unwrap();
+        let mut record = ExperimentRecord { title: "Sizes".to_owned(), ..Default::default() };
+        // Of another version: a result that is read is one that is looked at.
+        record.schema = "loadgen.experiment/999".to_owned();
+        RunFolder::of_saved(&path).save(&record).unwrap();
+        let followed = || Followed { exit_code: Some(3), troubles: Vec::new() };
+        let failure = delivery.conclude(followed(), |_| panic!("no run")).unwrap_err();
+        assert!(failure.report.to_string().contains("loadgen.experiment/999"));
+        record.schema = ExperimentRecord::SCHEMA.to_owned();
+        RunFolder::of_saved(&path).save(&record).unwrap();
+        let exit = delivery.conclude(followed(), |_| panic!("no run")).unwrap();
+        assert_eq!(exit, Exit::Threshold);
     }
 
     #[test]

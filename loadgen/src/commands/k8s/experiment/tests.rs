@@ -148,6 +148,9 @@ fn a_group_apart_has_its_own_figures_and_claims_and_its_part_of_the_time() {
     assert!(first.quick_time > second.quick_time / 2, "it has two arms");
 }
 
+/// How a group ends: the record that was fetched, and the exit code of its manager.
+type End = (Option<ExperimentRecord>, Result<Option<u8>, KubernetesError>);
+
 /// An experiment whose groups end as a test tells.
 struct Ended {
     folder: tempfile::TempDir,
@@ -176,10 +179,7 @@ impl Ended {
     }
 
     /// Takes the ends of the groups, in their order, and returns the exit code with the saved record.
-    fn of(
-        &self,
-        ends: Vec<(Option<ExperimentRecord>, Result<Option<u8>, KubernetesError>)>,
-    ) -> (Result<Exit, Failure>, Option<ExperimentRecord>, usize) {
+    fn of(&self, ends: Vec<End>) -> (Result<Exit, Failure>, Option<ExperimentRecord>, usize) {
         let (out, layout) = (self.folder.path().join("out"), Layout::unpinned());
         let delivery = Delivery::prepare(Some(&out), "mine", Format::Json, None).unwrap();
         let mut groups = Groups::new(&self.experiment, &delivery, &layout);
