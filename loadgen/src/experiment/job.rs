@@ -232,7 +232,10 @@ impl Job {
             scenario,
             base_url,
             warmup: self.method.warmup_of(round, self.warmup),
-            seed: self.seed.wrapping_add(u64::from(round)).wrapping_add(apart(self.shares_data(), contender)),
+            seed: self
+                .seed
+                .wrapping_add(u64::from(round))
+                .wrapping_add(apart(self.shares_data(), contender)),
             known: Vec::new(),
             first_user: 0,
             trace_one_in: self.trace_one_in,

@@ -205,9 +205,10 @@ impl Follower<'_> {
             let of = of + servers.of;
             let troubled = pods.iter().find_map(|pod| Some((pod, pod.trouble.as_ref()?)));
             let why = match &asked {
-                Ok(_) => {
-                    troubled.map(|(pod, why)| format!("{}: {why}", pod.place())).or(servers.why).or(servers.slow)
-                }
+                Ok(_) => troubled
+                    .map(|(pod, why)| format!("{}: {why}", pod.place()))
+                    .or(servers.why)
+                    .or(servers.slow),
                 // A connection that breaks may come back.
                 Err(error) => Some(error.to_string()),
             };

@@ -101,8 +101,7 @@ impl ServersNow {
 fn is_lost(pod: &Value, container: &str) -> bool {
     let state = &status_of(pod, container)["state"];
     let waiting = state["waiting"]["reason"].as_str().unwrap_or_default();
-    is_hopeless(state)
-        || (restarts(pod, container) >= RESTARTS && waiting == "CrashLoopBackOff")
+    is_hopeless(state) || (restarts(pod, container) >= RESTARTS && waiting == "CrashLoopBackOff")
 }
 
 /// Returns how far the start of a pod without trouble is.
@@ -192,9 +191,14 @@ mod tests {
 
     #[test]
     fn loadgen_beside_a_server_that_cannot_go_on_is_quoted() {
-        let mut waiting = pod("a", "False", &json!({"name": "server", "state": {"waiting": {"reason": "PodInitializing"}}}));
+        let mut waiting = pod(
+            "a",
+            "False",
+            &json!({"name": "server", "state": {"waiting": {"reason": "PodInitializing"}}}),
+        );
         let of = |pod: &Value| ServersNow::of(&json!({"items": [deployment(1), pod]}));
-        waiting["status"]["initContainerStatuses"] = json!([{"name": "await", "state": {"running": {}}}]);
+        waiting["status"]["initContainerStatuses"] =
+            json!([{"name": "await", "state": {"running": {}}}]);
         assert_eq!(of(&waiting).slow.as_deref(), Some("a on node-a: waits for its backends"));
         waiting["status"]["initContainerStatuses"][0]["state"] =
             json!({"waiting": {"reason": "ErrImageNeverPull", "message": "no image"}});

@@ -57,8 +57,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use backends::postgres::Postgres;
 pub use backends::postgres::Filesystem;
+use backends::postgres::Postgres;
 use backends::redis::Redis;
 pub use backends::{Alone, Contents, Image as BackendImage, fill_redis, url_at};
 pub use downloads::{Download, Needs, downloads};

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::Instant;
 
 use crate::servers::{end, f64_at, said};
-use crate::support::Run;
+use crate::support::{Run, WITHIN};
 
 /// Two kinds of servers over the same backends, in the image of the lab's own servers.
 const TARGETS: &str = r#"
@@ -83,7 +84,9 @@ async fn project(name: &'static str) -> Run {
     let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("../targets/schema.sql");
     std::fs::copy(schema, run.project.path("schema.sql")).unwrap();
     std::fs::write(run.project.path("loadgen.toml"), TARGETS).unwrap();
-    std::fs::write(run.project.path("keys.txt"), KEYS).unwrap();
+    // The comment is longer than a variable of a program may be.
+    let keys = format!("# {}\n{KEYS}", "long ".repeat(40_000));
+    std::fs::write(run.project.path("keys.txt"), keys).unwrap();
     std::fs::write(run.project.path("mixed.toml"), SCENARIO).unwrap();
     run
 }
@@ -119,6 +122,18 @@ async fn servers_share_backends_that_hold_their_data_and_are_observed() {
     }
 }
 
+/// Carries out a run that cannot begin, and returns what it said.
+fn fails(run: &Run, name: &str) -> String {
+    let words = ["--scenario", "mixed.toml", "--target", "fast"];
+    let begun = Instant::now();
+    let child = run.command("run", &[&words[..], &REQUESTS].concat()).spawn().unwrap();
+    let finished = end(run, name, child);
+    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    // It does not wait for the five minutes in which pods may start.
+    assert!(begun.elapsed() < WITHIN * 2, "{:?}", begun.elapsed());
+    said(&finished)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_script_that_fails_ends_the_run_and_is_quoted() {
     if !has_images(&IMAGES) {
@@ -126,11 +141,19 @@ async fn a_script_that_fails_ends_the_run_and_is_quoted() {
     }
     let run = project("badinit").await;
     std::fs::write(run.project.path("schema.sql"), "CREATE TABEL items ();\n").unwrap();
-    let words = ["--scenario", "mixed.toml", "--target", "fast"];
-    let child = run.command("run", &[&words[..], &REQUESTS].concat()).spawn().unwrap();
-    let finished = end(&run, "badinit", child);
-    assert_ne!(finished.code, Some(0));
-    let said = said(&finished);
+    let said = fails(&run, "badinit");
     assert!(said.contains("syntax error at or near \"TABEL\""), "{said}");
     assert!(said.contains("badinit-postgres"), "{said}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_redis_refuses_ends_the_run_and_is_quoted() {
+    if !has_images(&IMAGES) {
+        return;
+    }
+    let run = project("badkeys").await;
+    std::fs::write(run.project.path("keys.txt"), "SETT loadgen:1 one\n").unwrap();
+    let said = fails(&run, "badkeys");
+    assert!(said.contains("cannot fill redis: `SETT loadgen:1 one` failed: ERR"), "{said}");
+    assert!(said.contains("badkeys-redis"), "{said}");
 }

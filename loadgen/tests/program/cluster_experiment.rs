@@ -109,7 +109,6 @@ fn a_check_says_what_the_cluster_would_measure() {
         "  measures    highest: nothing\n",
         "  left out    huge (sizes): not comparable here: needs 16 CPUs for the targets, which have 3\n",
         "  left out    local: has no image: --target-image local=IMAGE\n",
-        "  left out    stored: asks for the URL of postgres, but loadgen runs no backends in a cluster\n",
         "  left out    one (highest): searches for capacities",
         "  not judged  by rate, best first: huge, small (sizes): not comparable here",
     ] {
@@ -139,7 +138,7 @@ fn what_no_experiment_in_a_cluster_has_is_refused() {
         (&["--web"], "--web has no effect on"),
         (&["--quick"], "--quick chooses the quick form, but the experiment has none"),
         (&["--runtime=podman"], "run in pods of the cluster"),
-        (&["--backend-memory=1g"], "loadgen runs no backends in a cluster"),
+        (&["--backend-image=redis=r:1"], "no target asks for redis"),
         (
             &["--target-image=registry/python:1"],
             "none of the lab's targets in Python is measured here",

@@ -65,9 +65,8 @@ impl Bottleneck {
         // Others on the node of a pod, such as the load, may have taken its CPU.
         let counts_starved = round.target_pods.is_none();
         let short = |name: &&String| {
-            party(name).is_some_and(|party| {
-                party.is_at_limit() || (counts_starved && party.is_starved())
-            })
+            party(name)
+                .is_some_and(|party| party.is_at_limit() || (counts_starved && party.is_starved()))
         };
         let wanted = |name: &String| party(name).map_or(0.0, |party| party.wanted_percent());
         let most = backends.filter(short).max_by(|a, b| wanted(a).total_cmp(&wanted(b)));

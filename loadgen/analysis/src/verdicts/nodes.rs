@@ -94,6 +94,9 @@ mod tests {
         assert_eq!(shared_node(&target), None);
         target.workers = vec![worker("lg-4 on node-d")];
         let said = shared_node(&target).unwrap().message;
-        assert!(said.ends_with("node-d (90 % busy) had postgres and workers of the load"), "{said}");
+        assert!(
+            said.ends_with("node-d (90 % busy) had postgres and workers of the load"),
+            "{said}"
+        );
     }
 }

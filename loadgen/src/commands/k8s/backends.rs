@@ -1,6 +1,6 @@
 //! Turns the backends for which servers ask into servers that the cluster runs beside them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::servers::{Site, quantities, random_key, record_of};
@@ -9,7 +9,7 @@ use crate::experiment::subject::DeployedBackend;
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{Files, Fill, Placing, Ready, Role, ServerPods, Toleration};
 use crate::lab::{BackendImage, Contents, Manifest, Observers, url_at};
-use crate::scenario::Backend;
+use crate::scenario::{Backend, Limits};
 
 /// Time in which a backend must be up: PostgreSQL makes its rows before.
 const START_LIMIT: Duration = Duration::from_secs(600);
@@ -36,10 +36,7 @@ pub(super) fn of(
     key: &str,
     tolerations: &[Toleration],
 ) -> Result<Vec<BackendPod>, Failure> {
-    let images = images(site.args, asked)?;
-    if let (Some(option), []) = (options(site.args), asked) {
-        return Err(unused(option));
-    }
+    let images = images(site.args)?;
     let all = asked.iter().map(|&backend| {
         let password = random_key()?;
         let pod = ServerPods {
@@ -72,15 +69,31 @@ pub(super) fn options(args: &K8sPodArgs) -> Option<&'static str> {
     given.into_iter().find_map(|(option, given)| given.then_some(option))
 }
 
-/// Returns the error of an option for backends of which there are none.
-pub(super) fn unused(option: &str) -> Failure {
-    let message = format!("{option}: no target of the run asks for a backend");
-    let help = "leave out the option, or give a target the URL: env = { DATABASE_URL = \"{postgres}\" }";
-    Failure::message(Exit::Usage, "unused_option", message, help)
+/// Refuses options for backends for which no target asks. `limits` are those of the command line.
+pub(super) fn check(
+    args: &K8sPodArgs,
+    limits: Limits,
+    asked: &BTreeSet<Backend>,
+) -> Result<(), Failure> {
+    let unused = |message: String| {
+        let help = "leave out the option, or give a target the URL: env = { DATABASE_URL = \"{postgres}\" }";
+        Err(Failure::message(Exit::Usage, "unused_option", message, help))
+    };
+    let limits = (limits != Limits::default()).then_some("--backend-cpus and --backend-memory");
+    if let (Some(option), true) = (options(args).or(limits), asked.is_empty()) {
+        return unused(format!("{option}: no target asks for a backend"));
+    }
+    images(args)?;
+    let names = args.backend_image.iter().map(|(name, _)| name);
+    let mut idle = names.filter(|name| !asked.iter().any(|backend| backend.to_string() == **name));
+    match idle.next() {
+        Some(name) => unused(format!("--backend-image {name}: no target asks for {name}")),
+        None => Ok(()),
+    }
 }
 
 /// Returns the image of each backend.
-fn images(args: &K8sPodArgs, asked: &[Backend]) -> Result<BTreeMap<Backend, String>, Failure> {
+fn images(args: &K8sPodArgs) -> Result<BTreeMap<Backend, String>, Failure> {
     let all = Backend::ALL.map(|backend| (backend, BackendImage::public(backend).to_owned()));
     let mut all = BTreeMap::from(all);
     for (name, image) in &args.backend_image {
@@ -90,11 +103,6 @@ fn images(args: &K8sPodArgs, asked: &[Backend]) -> Result<BTreeMap<Backend, Stri
             let help = "name postgres or redis: --backend-image postgres=IMAGE";
             return Err(Failure::message(Exit::Usage, "unknown_backend", message, help));
         };
-        if !asked.is_empty() && !asked.contains(&backend) {
-            let message = format!("--backend-image {name}: no target asks for {backend}");
-            let help = "leave it out";
-            return Err(Failure::message(Exit::Usage, "unused_option", message, help));
-        }
         all.insert(backend, image.clone());
     }
     Ok(all)

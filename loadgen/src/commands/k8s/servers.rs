@@ -71,10 +71,8 @@ pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<
         Wanted { contender, target, backends: backends.clone() }
     });
     let wanted: Vec<Wanted> = wanted.collect();
-    let for_backends = job.runtime.backend_limits() != Limits::default();
-    if for_backends && wanted.iter().all(|of| of.target.backends().is_empty()) {
-        return Err(backends::unused("--backend-cpus and --backend-memory"));
-    }
+    let asked = wanted.iter().flat_map(|of| of.target.backends()).collect();
+    backends::check(&args.pods, job.runtime.backend_limits(), &asked)?;
     let existing = job.scenario.existing;
     let site = Site { home, runtime: job.runtime, existing, name, args: &args.pods };
     build(&wanted, &site)
@@ -96,10 +94,7 @@ pub(super) struct Site<'a> {
 
 /// Returns these servers, and the backends for which they ask: for the cluster, and for the manager, in the order of the
 /// servers.
-pub(super) fn build(
-    wanted: &[Wanted],
-    site: &Site<'_>,
-) -> Result<(Servers, Vec<Server>), Failure> {
+pub(super) fn build(wanted: &[Wanted], site: &Site<'_>) -> Result<(Servers, Vec<Server>), Failure> {
     wanted.iter().try_for_each(|of| check(&of.target))?;
     if wanted.len() > MOST {
         let message = format!("k8s: {} servers are more than {MOST}", wanted.len());

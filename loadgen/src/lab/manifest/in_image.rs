@@ -26,8 +26,7 @@ impl TargetSpec {
             // Its own entry adds the variables of the target.
             target.entry.env = [(POOL_SIZE.to_owned(), "{pool_size}".to_owned())].into();
         }
-        let urls =
-            backends.iter().map(|it| (it.url_variable().to_owned(), format!("{{{it}}}")));
+        let urls = backends.iter().map(|it| (it.url_variable().to_owned(), format!("{{{it}}}")));
         target.entry.env.extend(urls);
         target.entry.image = Some(image.to_owned());
         target.entry.user = Some(NOBODY);

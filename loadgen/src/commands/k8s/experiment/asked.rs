@@ -1,10 +1,13 @@
 //! Reads what the command line asks for: the experiment, the images of its targets, and the CPUs of the cluster.
 
+use std::collections::BTreeSet;
+
 use tokio::runtime::Runtime as Tokio;
 
 use crate::cli::{K8sExperimentArgs, K8sPodArgs};
 use crate::commands::experiment::jobs::{self, Settings, Targets};
 use crate::commands::experiment::{check_quick, leave_out_groups};
+use crate::commands::k8s::backends;
 use crate::commands::k8s::images::Images;
 use crate::commands::k8s::servers::{self, Site};
 use crate::commands::k8s::tolerations;
@@ -49,10 +52,17 @@ impl<'a> Asked<'a> {
         let manifest = Manifest::of(&home)?;
         let file = find(&of.experiment, Some(&manifest.names()))?;
         check_quick(&file, of.quick)?;
-        let runtime = in_cluster(of.measuring.runtime)?.with_backend_limits(file.backend_limits);
+        let runtime = in_cluster(of.measuring.runtime)?;
         let used = |name: &str| arms(&file).any(|arm| arm.target == name);
         let targets = manifest.targets().iter().filter(|target| used(&target.name));
         let images = Images::read(&args.pods.target_image, &home, targets)?;
+        let mut asked = BTreeSet::new();
+        for arm in arms(&file) {
+            let target = manifest.target(&arm.target)?.clone();
+            asked.extend(images.put(target, &arm.scenario.backends).backends());
+        }
+        backends::check(&args.pods, runtime.backend_limits(), &asked)?;
+        let runtime = runtime.with_backend_limits(file.backend_limits);
         let seed = of.measuring.seed.map_or_else(random_seed, Ok)?;
         let cpus = TargetCpus(match needs_cpus(&file) {
             true => tokio.block_on(cpus(args, kubectl))?,
