@@ -47,8 +47,8 @@ pub enum ClusterError {
     #[diagnostic(
         code(host_failed),
         help(
-            "try it by hand: `ssh {} true` must work without a question. Accept the key of the host once, and use a \
-             key of your own, in an agent if it has a passphrase",
+            "if ssh is the reason, try it by hand: `ssh {} true` must work without a question. Accept the key of the host \
+             once, and use a key of your own, in an agent if it has a passphrase",
             _0.first().map_or("HOST", |(host, _)| host)
         )
     )]

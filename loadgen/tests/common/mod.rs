@@ -11,6 +11,7 @@ pub mod machine;
 pub mod processes;
 pub mod program;
 pub mod proxy;
+pub mod ssh;
 pub mod streaming;
 pub mod tls;
 

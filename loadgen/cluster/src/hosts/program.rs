@@ -81,21 +81,26 @@ impl Program {
     /// Copies the program, which is `packed`, to a host, and tries it there.
     pub(super) async fn copy_to(&self, host: &str, packed: &[u8]) -> Result<(), String> {
         let (name, length) = (&self.name, self.bytes.len());
+        let megabytes = length.div_ceil(1_000_000);
         // Programs that were not used for a month are removed, and copies that were cut short.
         let script = format!(
             "umask 077; d={FOLDER}; mkdir -p \"$d\" && t=$(mktemp \"$d/.new.XXXXXX\") || exit 1; \
              if gzip -dc > \"$t\" && [ $(wc -c < \"$t\") = {length} ] && chmod 700 \"$t\" && mv -f \"$t\" \"$d/{name}\"; \
              then find \"$d\" -name \"loadgen-*\" -mtime +30 -exec rm -f {{}} +; \
              find \"$d\" -name \".new.*\" -mtime +1 -exec rm -f {{}} +; \
-             else rm -f \"$t\"; echo cannot save the whole program in \"$d\" >&2; exit 1; fi"
+             else rm -f \"$t\"; echo cannot save the whole program of {megabytes} MB in \"$d\" >&2; exit 1; fi"
         );
         ssh::run(host, &[], &script, packed, COPY_LIMIT).await?;
         match self.ask(host).await? {
             Found::Runs => Ok(()),
             Found::Absent => Err("its cache does not keep the program".to_owned()),
+            // Only its owner may do anything with the file, and may run it.
+            Found::Broken(why) if why.contains("Permission denied") => Err(format!(
+                "its cache is where no program may run, such as a file system mounted with noexec: {why}. Set \
+                 XDG_CACHE_HOME to another folder for its ssh sessions: SetEnv in its sshd_config"
+            )),
             Found::Broken(why) => Err(format!(
-                "it cannot run the program: {why}. The program of a release needs no libraries; the cache must be \
-                 where programs may run"
+                "it cannot run the program: {why}. The program of a release needs no libraries"
             )),
         }
     }
@@ -112,7 +117,13 @@ impl Program {
         let value = |name: &str| printed.lines().find_map(|line| line.strip_prefix(name));
         match value("machine: ") {
             Some(there) if there == machine => {}
-            Some(there) => return Err(format!("it is {there}, but this loadgen is for {machine}")),
+            Some(there) => {
+                return Err(format!(
+                    "it is {there}, but this loadgen is for {machine}. Its workers need {}, and are started by hand: \
+                     see loadgen manager",
+                    archive(there)
+                ));
+            }
             None => return Err("it ran no command: its shell printed something else".to_owned()),
         }
         Ok(match (value("program: "), value("broken: ")) {
@@ -123,10 +134,51 @@ impl Program {
     }
 }
 
+/// Returns the name of the release's archive for a machine, as `uname` calls its system and its kind of CPU.
+fn archive(machine: &str) -> String {
+    let (system, cpu) = machine.split_once(' ').unwrap_or((machine, ""));
+    let system = match system {
+        "Linux" => Some("unknown-linux-musl"),
+        "Darwin" => Some("apple-darwin"),
+        _ => None,
+    };
+    let cpu = match cpu {
+        "x86_64" => Some("x86_64"),
+        "aarch64" | "arm64" => Some("aarch64"),
+        _ => None,
+    };
+    match system.zip(cpu) {
+        Some((system, cpu)) => format!("loadgen-{VERSION}-{cpu}-{system}.tar.gz of the release"),
+        None => "a loadgen that was built there".to_owned(),
+    }
+}
+
 /// Result of a look for the program on a host.
 enum Found {
     Runs,
     Absent,
     /// It does not run. Holds what the host said.
     Broken(String),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_machine_has_its_archive() {
+        for (machine, triple) in [
+            ("Linux aarch64", "aarch64-unknown-linux-musl"),
+            ("Linux x86_64", "x86_64-unknown-linux-musl"),
+            ("Darwin arm64", "aarch64-apple-darwin"),
+        ] {
+            assert_eq!(
+                archive(machine),
+                format!("loadgen-{VERSION}-{triple}.tar.gz of the release")
+            );
+        }
+        for machine in ["Linux riscv64", "FreeBSD amd64", ""] {
+            assert_eq!(archive(machine), "a loadgen that was built there");
+        }
+    }
 }
