@@ -105,7 +105,8 @@ class RunOptions(MeasuringOptions, total=False):
     users: Value | Sequence[Value]
     """Number of users of the whole test, from 1 to 1,000,000. With several numbers, such as 100,500, each target is
     measured with each number [default: from the scenario; 50 with a URL]. If the limits on open files or local
-    ports do not allow so many users, loadgen refuses the run before anything starts."""
+    ports do not allow so many users, loadgen refuses the run before anything starts; on other hosts, before any
+    load."""
     ramp_up: Value
     """Time over which the users start, or over which the rate rises [default: from the scenario]."""
     duration: Value

@@ -44,6 +44,7 @@ mod hex;
 mod hosts;
 mod join;
 mod lease;
+mod limits;
 mod link;
 mod manager;
 mod messages;
@@ -70,6 +71,7 @@ pub use hosts::{
 };
 pub use join::Join;
 pub use lease::LEASE;
+pub use limits::{HostShares, SystemLimits};
 pub use manager::{Cluster, PreparedRound};
 pub use messages::Hello;
 pub use round_state::OnLoss;

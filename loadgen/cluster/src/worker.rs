@@ -12,6 +12,7 @@ use super::blobs::{Assignment, Blobs, Digest};
 use super::bus::{Request, WorkerBus};
 use super::error::ClusterError;
 use super::join::Join;
+use super::limits::SystemLimits;
 use super::messages::{Answer, Command, Hello, News, Report};
 use super::splitting::Splitter;
 use loadgen_engine::{Change, Finished, GooseRound, StrainMonitor};
@@ -40,6 +41,8 @@ pub struct Terms {
     pub limit: Option<Duration>,
     /// Name of the node on which the worker's host runs, if that is a pod of a cluster.
     pub node: Option<String>,
+    /// Limits of the worker's system, which the manager compares with the worker's share.
+    pub limits: SystemLimits,
 }
 
 /// A worker that has joined its manager.
@@ -55,7 +58,7 @@ pub struct Joined {
 /// If the worker could not join within ten seconds or `terms.limit`, whichever is less, or
 /// if a token in `terms` was cancelled.
 pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
-    let mut hello = Hello::from_worker(join.worker);
+    let mut hello = Hello { limits: terms.limits, ..Hello::from_worker(join.worker) };
     if let Some(node) = &terms.node {
         hello.host = format!("{} on {node}", hello.host);
     }

@@ -60,7 +60,7 @@ pub struct ManagerArgs {
 pub enum HostsCommand {
     /// Connect to each host as a run with --hosts does, copy loadgen to hosts that lack it, and show what each has.
     ///
-    /// The exit code is 1 if a host cannot be used.
+    /// The exit code is 1 if a host cannot be used, or cannot carry its share of --users.
     Check(HostsCheckArgs),
 }
 
@@ -70,9 +70,21 @@ pub struct HostsCheckArgs {
     /// Hosts, as ssh knows them, each with its number of workers (1 if left out). @FILE has a host in each line.
     #[arg(value_name = "[USER@]HOST[:WORKERS],…|@FILE", value_delimiter = ',', required = true)]
     pub hosts: Vec<String>,
+    /// Number of users of the planned run, from 1 to 1,000,000. Each needs a connection: the check then says whether the
+    /// limits of each host carry its share, and fails if one does not.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub users: Option<u32>,
     /// Format of what is shown.
     #[arg(short, long, value_enum, default_value_t = ListFormat::Table)]
     pub format: ListFormat,
+}
+
+/// Options of `host-report`.
+#[derive(Debug, Args)]
+pub struct HostReportArgs {
+    /// Number of workers that the host is to have.
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub workers: u32,
 }
 
 const MANAGER_EXAMPLES: &str = "\

@@ -32,7 +32,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use self::capacity::CapacityArgs;
 pub use self::completions::{CompletionsArgs, ShellName};
 pub use self::ctl::{CtlArgs, CtlCommand};
-pub use self::hosts::{HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
+pub use self::hosts::{HostReportArgs, HostsCheckArgs, HostsCommand, ManagerArgs, WorkerArgs};
 pub use self::init::InitArgs;
 pub use self::internal::{GuardArgs, LauncherArgs};
 pub use self::k8s::{
@@ -158,7 +158,7 @@ pub enum Command {
     HandOver,
     /// Say what this host has; started by loadgen on another host.
     #[command(hide = true)]
-    HostReport,
+    HostReport(HostReportArgs),
     /// Run one service, and end the service when loadgen ends; started by loadgen itself.
     #[command(hide = true)]
     Guard(GuardArgs),
@@ -189,7 +189,7 @@ pub struct RunArgs {
     /// URL].
     ///
     /// If the limits on open files or local ports do not allow so many users, loadgen refuses the
-    /// run before anything starts.
+    /// run before anything starts; on other hosts, before any load.
     #[arg(short, long, value_name = "N,…", value_delimiter = ',')]
     pub users: Vec<u32>,
     /// Time over which the users start, or over which the rate rises [default: from the scenario].

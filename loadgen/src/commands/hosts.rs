@@ -1,29 +1,20 @@
 //! `loadgen hosts check`: looks at hosts before they send load. `loadgen host-report` (hidden) answers it there.
 
-use std::io::{self, BufRead as _};
-use std::time::Duration;
-
+use miette::Diagnostic as _;
 use serde_json::{Value, json};
 
 use super::options::hosts::hosts;
 use crate::cli::{HostsCheckArgs, HostsCommand, ListFormat};
-use crate::cluster::{CheckedHost, HostReport, WorkerHost, check_hosts, clock_line};
-use crate::engine::{NullAnswer, NullServer, Plan, RoundControl, Share, run_alone};
-use crate::experiment::system_limits::raise_open_files;
+use crate::cluster::{CheckedHost, ClusterError, HostShares, WorkerHost, check_hosts};
+use crate::engine::Share;
+use crate::experiment::host_limits::{HostLimits, Lack};
 use crate::failure::{Exit, Failure};
-use crate::lab::local_ports;
-use crate::measure::{Counts, Phase};
 use crate::process::{on_all_cpus, print};
-use crate::scenario::{Scenario, parse_to_run, process_environment};
 use crate::text::{count, lay_out, paragraphs, rate, say};
 
-/// Load with which one worker finds its highest rate: one request from many users, to a server that does nothing else.
-const REQUEST: &str = "[load]\nusers = 50\nduration = \"1s\"\n[[step]]\nget = \"/\"\n";
-
 const LEGEND: &str = "files: open files of a worker; ports: for connections to one server; clock: ahead of this \
-    host's, which changes nothing; requests/s: of one worker, to a server in its own process";
-
-const WARMUP: Duration = Duration::from_millis(200);
+    host's, which changes nothing; requests/s: of all workers of the host at most, to a server on its own loopback \
+    interface, which shares its CPUs. A network, TLS, or a scenario with more to do allow fewer";
 
 /// Runs a subcommand of `hosts`.
 pub(super) fn run(command: &HostsCommand) -> Result<Exit, Failure> {
@@ -34,97 +25,139 @@ pub(super) fn run(command: &HostsCommand) -> Result<Exit, Failure> {
 async fn check(args: &HostsCheckArgs) -> Result<Exit, Failure> {
     let asked = hosts("", &args.hosts)?;
     let checked = check_hosts(&asked, say).await;
-    let checked = checked.map_err(Failure::with(Exit::Failed))?;
+    let checked = judge(checked.map_err(Failure::with(Exit::Failed))?, args.users);
     match args.format {
-        ListFormat::Table => print(&table(&checked))?,
+        ListFormat::Table => print(&table(&checked, args.users))?,
         ListFormat::Json => {
             print(&format!("{}\n", Value::from_iter(checked.iter().map(document))))?
         }
     }
-    let is_usable = checked.iter().all(|(_, said)| said.is_ok());
+    let is_usable = checked.iter().all(|of| of.said.is_ok() && of.lack.is_none());
     Ok(if is_usable { Exit::Done } else { Exit::Failed })
 }
 
-/// A host, with what it said, or why it cannot be used.
-type Checked = (WorkerHost, Result<CheckedHost, String>);
+/// A host that was checked.
+struct Checked {
+    host: WorkerHost,
+    /// What it said, or why it cannot be used.
+    said: Result<CheckedHost, String>,
+    /// Its share of the users; `None` if their number is unknown.
+    users: Option<u32>,
+    /// The limit that is too low for the share.
+    lack: Option<Lack>,
+}
 
-fn document((host, said): &Checked) -> Value {
+/// Compares the limits of each host with its share of `users`.
+fn judge(
+    checked: Vec<(WorkerHost, Result<CheckedHost, String>)>,
+    users: Option<u32>,
+) -> Vec<Checked> {
+    let of = checked.iter().map(|(host, _)| host.workers).sum();
+    let mut next = 0;
+    let judge = |(host, said): (WorkerHost, Result<CheckedHost, String>)| {
+        let first = next;
+        next += host.workers;
+        let shares: Vec<Share> = (first..next).map(|index| Share { index, of }).collect();
+        let share = users.map(|users| shares.iter().map(|share| share.users(users)).sum());
+        let limits = said.as_ref().map(|it| it.report.limits).unwrap_or_default();
+        let shares = HostShares { host: host.name.clone(), shares, limits };
+        let lacking = users.and_then(|users| HostLimits::of_users(vec![shares]).allow(users).err());
+        let lack = lacking.and_then(|error| Some(error.lacking.first()?.1));
+        Checked { host, said, users: share, lack }
+    };
+    checked.into_iter().map(judge).collect()
+}
+
+fn document(Checked { host, said, users, lack }: &Checked) -> Value {
     let (name, workers) = (&host.name, host.workers);
     match said {
         Ok(CheckedHost { report, round_trip, clock_ahead_ms }) => json!({
             "host": name, "workers": workers, "error": null, "report": report,
             "round_trip_ms": round_trip.as_secs_f64() * 1e3, "clock_ahead_ms": clock_ahead_ms,
+            "users": users, "lack": lack.map(|lack| lack.to_string()),
         }),
-        Err(why) => json!({ "host": name, "workers": workers, "error": why }),
+        Err(why) => json!({ "host": name, "workers": workers, "error": why, "users": users }),
     }
 }
 
-fn table(checked: &[Checked]) -> String {
-    let header =
-        ["host", "CPUs", "workers", "files", "ports", "RTT, ms", "clock, ms", "requests/s"];
-    let row = |(host, said): &Checked| {
-        let CheckedHost { report, round_trip, clock_ahead_ms } = said.as_ref().ok()?;
-        Some(vec![
-            host.name.clone(),
+fn table(checked: &[Checked], users: Option<u32>) -> String {
+    let header = [
+        "host",
+        "CPUs",
+        "workers",
+        "files",
+        "ports",
+        "RTT, ms",
+        "clock, ms",
+        "requests/s",
+        "users",
+    ];
+    let row = |of: &Checked| {
+        let CheckedHost { report, round_trip, clock_ahead_ms } = of.said.as_ref().ok()?;
+        let or_unknown = |limit: Option<u64>| limit.map_or("–".to_owned(), count);
+        let mut cells = vec![
+            of.host.name.clone(),
             report.cpus.to_string(),
-            host.workers.to_string(),
-            count(report.open_files),
-            report.local_ports.map_or("–".to_owned(), |ports| count(ports.into())),
+            of.host.workers.to_string(),
+            or_unknown(report.limits.open_files),
+            or_unknown(report.limits.local_ports.map(u64::from)),
             format!("{:.1}", round_trip.as_secs_f64() * 1e3),
             format!("{clock_ahead_ms:+.1}"),
             report.rate_per_s.map_or("–".to_owned(), rate),
-        ])
+        ];
+        cells.extend(of.users.map(|users| count(users.into())));
+        Some(cells)
     };
     let rows: Vec<_> = checked.iter().filter_map(row).collect();
-    let notes = checked.iter().filter_map(|(host, said)| match said {
-        Err(why) => Some(format!("{host}: cannot be used: {why}")),
-        Ok(CheckedHost { report, .. }) => (host.workers as usize > report.cpus)
-            .then(|| format!("{host}: {} workers share {} CPUs", host.workers, report.cpus)),
-    });
     let legend = (!rows.is_empty()).then(|| LEGEND.to_owned());
-    let sentences: Vec<String> = legend.into_iter().chain(notes).collect();
+    let carried = users.filter(|_| checked.iter().all(|of| of.said.is_ok() && of.lack.is_none()));
+    let carried = carried.map(|users| {
+        format!("the limits of all hosts carry their shares of {} users", count(users.into()))
+    });
+    let notes = checked.iter().flat_map(notes);
+    let failed = checked
+        .iter()
+        .filter_map(|of| Some((of.host.name.clone(), of.said.as_ref().err()?.clone())));
+    let failed: Vec<_> = failed.collect();
+    // As a run would say.
+    let help = (!failed.is_empty()).then(|| Some(ClusterError::Hosts(failed).help()?.to_string()));
+    let sentences: Vec<String> = legend
+        .into_iter()
+        .chain(together(checked))
+        .chain(carried)
+        .chain(notes)
+        .chain(help.flatten())
+        .collect();
     let table = if rows.is_empty() { String::new() } else { lay_out(&header, &rows) + "\n" };
     table + &paragraphs(&sentences)
 }
 
-/// Says what this host has: a line with its clock for each line of standard input, and a report at the end.
-pub(super) fn report() -> Result<Exit, Failure> {
-    // Fails if nobody listens any more.
-    let tell = |line: String| print(&format!("{line}\n"));
-    for _asked in io::stdin().lock().lines().map_while(Result::ok) {
-        tell(clock_line())?;
-    }
-    let ports = local_ports().map(|ports| ports.end.saturating_sub(ports.start));
-    let report = HostReport {
-        name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
-        cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        open_files: raise_open_files(),
-        local_ports: ports,
-        rate_per_s: on_all_cpus()?.block_on(most()),
+/// Returns the sentences on a host that a user must know of.
+fn notes(Checked { host, said, lack, .. }: &Checked) -> Vec<String> {
+    let report = match said {
+        Err(why) => return vec![format!("{host}: cannot be used: {why}")],
+        Ok(CheckedHost { report, .. }) => report,
     };
-    tell(report.line())?;
-    Ok(Exit::Done)
+    let shared = (host.workers as usize > report.cpus)
+        .then(|| format!("{host}: {} workers share {} CPUs", host.workers, report.cpus));
+    let lack = lack.map(|lack| format!("{host}: {lack}: {}", lack.remedy()));
+    shared.into_iter().chain(lack).collect()
 }
 
-/// Returns the requests/s that one worker sends at most; `None` if that could not be measured.
-async fn most() -> Option<f64> {
-    let answer = NullAnswer { status: 200, ..NullAnswer::default() };
-    let server = NullServer::start(1, &[answer], || {}).ok()?;
-    let scenario: Scenario =
-        parse_to_run("check", "the check", REQUEST, &process_environment).ok()?;
-    let plan = Plan {
-        scenario,
-        base_url: server.url.clone(),
-        warmup: WARMUP,
-        seed: 1,
-        known: Vec::new(),
-        first_user: 0,
-        trace_one_in: None,
-        share: Share::WHOLE,
-    };
-    let stop = tokio_util::sync::CancellationToken::new();
-    let results = run_alone(plan, RoundControl::from(stop), |_, _| {}).await.ok()?;
-    let hold = results.series.phase(Phase::Hold);
-    let answered: u64 = hold.iter().map(|counts: &Counts| counts.answered.len()).sum();
-    (answered > 0).then(|| answered as f64 / results.held().as_secs_f64())
+/// Says what the workers of several hosts send together: equal shares, so that the slowest worker limits all.
+fn together(checked: &[Checked]) -> Option<String> {
+    let each =
+        |of: &Checked| Some(of.said.as_ref().ok()?.report.rate_per_s? / f64::from(of.host.workers));
+    let rates: Vec<(f64, &WorkerHost)> =
+        checked.iter().map(|of| Some((each(of)?, &of.host))).collect::<Option<_>>()?;
+    let (slowest, host) = rates.iter().copied().min_by(|one, other| one.0.total_cmp(&other.0))?;
+    let workers: u32 = checked.iter().map(|of| of.host.workers).sum();
+    (checked.len() > 1).then(|| {
+        format!(
+            "all {workers} workers have equal shares: together, they send up to {} requests/s, {workers} times the \
+             {} of a worker on {host}",
+            rate(slowest * f64::from(workers)),
+            rate(slowest)
+        )
+    })
 }

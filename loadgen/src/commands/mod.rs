@@ -8,6 +8,7 @@ mod completions;
 mod ctl;
 mod experiment;
 mod guard;
+mod host_report;
 mod hosts;
 mod init;
 mod k8s;
@@ -57,7 +58,7 @@ pub fn run(cli: Cli) -> ExitCode {
         Some(Command::Observe(args)) => pod::observe(&args),
         Some(Command::AwaitBackends(args)) => pod::await_backends(&args),
         Some(Command::HandOver) => pod::hand_over(),
-        Some(Command::HostReport) => hosts::report(),
+        Some(Command::HostReport(args)) => host_report::run(&args),
         Some(Command::Guard(args)) => return guard::run(args),
         Some(Command::Launcher(args)) => return launcher::run(args),
     };

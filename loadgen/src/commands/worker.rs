@@ -9,7 +9,7 @@ use crate::cli::WorkerArgs;
 use crate::cluster::{
     Allowed, AllowedTarget, ClusterError, Join, Terms, join, serve_all, serve_managers,
 };
-use crate::experiment::system_limits::raise_open_files;
+use crate::experiment::system_limits::limits;
 use crate::failure::{Exit, Failure};
 use crate::lab::cpus::pin_self;
 use crate::lab::{Measurement, Turn};
@@ -55,7 +55,8 @@ async fn serve(args: &WorkerArgs, allowed: Allowed) -> Result<(), Failure> {
     let is_local = args.join == "-";
     let leave = leave_on_signal(!is_local)?;
     let node = args.node.clone();
-    let terms = Terms { leave, allowed, limit: args.wait, node, ..Terms::default() };
+    let limits = limits();
+    let terms = Terms { leave, allowed, limit: args.wait, node, limits, ..Terms::default() };
     if let Some(processes) = args.processes.filter(|_| is_local) {
         let served = serve_from_elsewhere(processes as usize, &terms.gone).await;
         return served.map_err(Failure::with(Exit::Failed));
@@ -76,8 +77,6 @@ async fn serve_from_elsewhere(
     processes: usize,
     gone: &CancellationToken,
 ) -> Result<(), ClusterError> {
-    // Processes inherit the limit.
-    raise_open_files();
     let lines =
         first_lines(processes, gone).await.map_err(|e| ClusterError::Join(e.to_string()))?;
     let joins = lines.iter().map(|line| Join::parse(line)).collect::<Result<Vec<_>, _>>()?;
@@ -102,7 +101,6 @@ fn take_part(manager: &str) -> Option<Turn> {
 
 /// Serves one manager after another, with the same join file.
 async fn serve_each(args: &WorkerArgs, terms: &Terms) -> Result<(), ClusterError> {
-    raise_open_files();
     let document = read_text(1 << 20, Path::new(&args.join))
         .map_err(|e| ClusterError::Join(format!("{}: {e}", args.join)))?;
     let document = Join::parse(&document)?;

@@ -15,6 +15,7 @@ pub mod control;
 pub mod environment;
 pub mod experiments;
 pub mod folder;
+pub mod host_limits;
 pub mod job;
 pub mod kind;
 pub mod measured;

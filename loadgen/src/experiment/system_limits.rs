@@ -5,11 +5,11 @@ use thiserror::Error;
 
 use super::job::Job;
 use super::probe_users::probe_users;
-use crate::cluster::OnLoss;
+use crate::cluster::{OnLoss, SystemLimits};
 use crate::lab::local_ports;
 
 /// Number of open files that loadgen needs besides the users' connections.
-const RESERVED_FILES: u64 = 100;
+pub(super) const RESERVED_FILES: u64 = 100;
 
 /// Reason why the system does not allow so many users.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Error, Diagnostic)]
@@ -57,8 +57,8 @@ pub struct Processes {
 }
 
 impl Processes {
-    /// Counts a job's processes on this machine. Other hosts
-    /// are left out, because their limits are unknown.
+    /// Counts a job's processes on this machine. Workers on other hosts report the limits there, when they have joined:
+    /// see [`HostLimits`](super::host_limits::HostLimits).
     pub fn of(job: &Job) -> Self {
         Self {
             of_load: job.remote.is_none().then(|| {
@@ -84,11 +84,8 @@ impl Processes {
     /// # Errors
     /// Fails if a limit is too low.
     pub fn allow(self, users: u32) -> Result<(), LimitError> {
-        self.fit(
-            users,
-            local_ports().map_or(u32::MAX, |ports| ports.end.saturating_sub(ports.start)),
-            raise_open_files(),
-        )
+        let SystemLimits { open_files, local_ports } = limits();
+        self.fit(users, local_ports.unwrap_or(u32::MAX), open_files.unwrap_or(u64::MAX))
     }
 
     fn fit(self, users: u32, ports: u32, files: u64) -> Result<(), LimitError> {
@@ -107,13 +104,20 @@ impl Processes {
 }
 
 /// Raises the soft limit on open files to the hard limit, as servers do, and returns the new limit.
-pub fn raise_open_files() -> u64 {
+fn raise_open_files() -> u64 {
     use rustix::process::{Resource, getrlimit, setrlimit};
     let mut limit = getrlimit(Resource::Nofile);
     let soft = limit.current;
     limit.current = limit.maximum;
     let current = if setrlimit(Resource::Nofile, limit).is_ok() { limit.maximum } else { soft };
     current.unwrap_or(u64::MAX)
+}
+
+/// Returns the limits of this system on each process. Raises that on open files, which the processes that this one starts
+/// inherit.
+pub fn limits() -> SystemLimits {
+    let ports = local_ports().map(|ports| ports.end.saturating_sub(ports.start));
+    SystemLimits { open_files: Some(raise_open_files()), local_ports: ports }
 }
 
 #[cfg(test)]

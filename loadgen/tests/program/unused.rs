@@ -271,6 +271,7 @@ const OTHERS: &[Line] = &[
     ("k8s render", "no-progress", &[&["--no-progress", SERVER]]),
     ("manager", "needs-all", NEVER),
     ("hosts check", "hosts", NEVER),
+    ("hosts check", "users", NEVER),
     ("hosts check", "format", NEVER),
     ("worker", "processes", NEVER),
 ];

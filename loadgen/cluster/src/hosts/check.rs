@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::program::{FOLDER, Program};
 use super::{Starting, WorkerHost, each, provide, ssh};
 use crate::error::ClusterError;
+use crate::limits::SystemLimits;
 
 /// Number of times that a host is asked for its clock. The shortest way there and back counts.
 const ASKED: usize = 8;
@@ -28,11 +29,11 @@ pub struct HostReport {
     pub name: String,
     /// Number of CPUs that its workers may use.
     pub cpus: usize,
-    /// Greatest number of files that a worker may open.
-    pub open_files: u64,
-    /// Number of its ports for connections to one server; `None` if unknown.
-    pub local_ports: Option<u32>,
-    /// Requests/s that one worker sends at most, to a server in its own process; `None` if it could not be measured.
+    /// Its limits on each worker.
+    #[serde(flatten)]
+    pub limits: SystemLimits,
+    /// Requests/s that its workers send at most together, to a server on its loopback interface that shares its CPUs;
+    /// `None` if it could not be measured.
     pub rate_per_s: Option<f64>,
 }
 
@@ -62,7 +63,7 @@ pub async fn check_hosts(
         provided.iter().filter(|(_, is)| is.is_ok()).map(|(host, _)| host.clone()).collect();
     let asked = each(&usable, |host| {
         let name = program.name.clone();
-        async move { ask(&host.name, &name).await }
+        async move { ask(&host, &name).await }
     });
     let mut asked = asked.await.into_iter();
     let result = |(host, is): (WorkerHost, Result<(), String>)| {
@@ -74,9 +75,9 @@ pub async fn check_hosts(
 }
 
 /// Asks a host for its report.
-async fn ask(host: &str, program: &str) -> Result<CheckedHost, String> {
-    let script = format!("exec {FOLDER}/{program} host-report");
-    let mut ssh = ssh::command(host, &ssh::CLEARED, &script)
+async fn ask(host: &WorkerHost, program: &str) -> Result<CheckedHost, String> {
+    let script = format!("exec {FOLDER}/{program} host-report --workers {}", host.workers);
+    let mut ssh = ssh::command(&host.name, &ssh::CLEARED, &script)
         .spawn()
         .map_err(|error| ssh::not_started(&error))?;
     let (Some(mut stdin), Some(stdout)) = (ssh.stdin.take(), ssh.stdout.take()) else {

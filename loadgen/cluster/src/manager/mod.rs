@@ -15,6 +15,7 @@ use super::blobs::Digest;
 use super::bus::{Event, Events, ManagerBus};
 use super::error::ClusterError;
 use super::hosts::Session;
+use super::limits::HostShares;
 use super::messages::{Command, Hello};
 use super::round_state::OnLoss;
 use super::worker_process::{Process, QUIT_LIMIT, end_all};
@@ -249,6 +250,35 @@ impl Cluster {
     pub fn host(&self, worker: u32) -> Option<Host> {
         let hello = self.hellos.get(&worker).filter(|_| self.is_elsewhere())?;
         Some(Host { name: hello.host.clone(), cpus: hello.cpus })
+    }
+
+    /// Returns the hosts of workers that are elsewhere, with the shares of the first round. Workers that this manager
+    /// has started through one connection share the ports of their host. Others have a host each, because two hosts may
+    /// have one name.
+    #[must_use]
+    pub fn host_shares(&self) -> Vec<HostShares> {
+        let here: Vec<u32> = (0..self.size).filter(|it| !self.absent.contains(it)).collect();
+        // There are no more than `size` workers.
+        let of = here.len() as u32;
+        let mut all: Vec<HostShares> = Vec::new();
+        let mut last = None;
+        for (index, worker) in (0..of).zip(here) {
+            let Some(hello) = self.hellos.get(&worker).filter(|_| self.is_elsewhere()) else {
+                continue;
+            };
+            let (share, limits) = (Share { index, of }, hello.limits);
+            let session = self.sessions.iter().position(|session| session.has(worker));
+            if let Some(one) = all.last_mut().filter(|_| session.is_some() && session == last) {
+                one.shares.push(share);
+                one.limits = one.limits.or_lower(limits);
+            } else {
+                let name = session.map(|session| self.sessions[session].host());
+                let host = name.unwrap_or(&hello.host).to_owned();
+                all.push(HostShares { host, shares: vec![share], limits });
+            }
+            last = session;
+        }
+        all
     }
 
     /// Sends a command to all present workers at once, waits at most `limit` for their answers, and

@@ -9,12 +9,13 @@ use serde::{Deserialize, Serialize};
 use super::address::host_name;
 use super::blobs::{Assignment, Chunk, Digest};
 use super::encoding::decode;
+use super::limits::SystemLimits;
 use loadgen_engine::{Finished, LoadChange, Takeover};
 use loadgen_measure::{Snapshot, StrainSample};
 
 /// Version number of this protocol. Increase the number with every change to a message in this
 /// file, or to a type that is part of such a message.
-pub(super) const PROTOCOL: u32 = 19;
+pub(super) const PROTOCOL: u32 = 20;
 
 /// Version of this program.
 pub(super) const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -41,6 +42,9 @@ pub struct Hello {
     /// Number of CPUs that the worker may use; zero if unknown.
     #[serde(default)]
     pub cpus: usize,
+    /// Limits of the worker's system.
+    #[serde(default)]
+    pub limits: SystemLimits,
 }
 
 impl Hello {
@@ -53,6 +57,7 @@ impl Hello {
             worker,
             host: host_name(),
             cpus: std::thread::available_parallelism().map_or(0, std::num::NonZero::get),
+            limits: SystemLimits::default(),
         }
     }
 }

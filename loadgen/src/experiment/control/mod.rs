@@ -10,7 +10,7 @@ mod request;
 mod socket;
 pub mod terminal;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -20,6 +20,7 @@ pub use self::request::{ControlError, ControlRequest};
 pub use self::socket::{ControlSocket, ask, newest_in};
 use crate::engine::load::Planned;
 use crate::engine::{LoadChange, LoadChangeRequest, Plan};
+use crate::experiment::host_limits::HostLimits;
 use crate::experiment::system_limits::Processes;
 use crate::experiment::to_record::changed;
 use crate::failure::Exit;
@@ -36,6 +37,8 @@ pub struct Control {
     is_fixed: bool,
     interrupt: CancellationToken,
     processes: Processes,
+    /// Limits of the hosts of workers, once these have joined.
+    hosts: Arc<OnceLock<HostLimits>>,
     note: Note,
     round: Arc<Mutex<Option<Round>>>,
 }
@@ -67,7 +70,14 @@ impl Control {
     /// Creates the control of a run. The run ends when `interrupt` is cancelled, `processes` limits
     /// the number of users, and `note` shows what each request did.
     pub fn new(interrupt: CancellationToken, processes: Processes, note: Note) -> Self {
-        Self { is_fixed: false, interrupt, processes, note, round: Arc::default() }
+        Self {
+            is_fixed: false,
+            interrupt,
+            processes,
+            hosts: Arc::default(),
+            note,
+            round: Arc::default(),
+        }
     }
 
     /// Returns a control for a command that sets the load itself: requests can
@@ -75,6 +85,12 @@ impl Control {
     #[must_use]
     pub fn with_fixed_load(self) -> Self {
         Self { is_fixed: true, ..self }
+    }
+
+    /// Lets the limits of the hosts of workers, too, limit the number of users. Later calls have no effect: a run that can be
+    /// controlled has one job.
+    pub fn limit(&self, hosts: HostLimits) {
+        let _ = self.hosts.set(hosts);
     }
 
     /// Begins a round over `target`, and returns the
@@ -130,6 +146,8 @@ impl Control {
         to.check().map_err(|wrong| ControlError::of(&wrong, Exit::Usage))?;
         if let LoadLevel::Users(users) = to {
             self.processes.allow(users).map_err(|limit| ControlError::of(&limit, Exit::Usage))?;
+            let hosts = self.hosts.get().map_or(Ok(()), |hosts| hosts.allow(users));
+            hosts.map_err(|limit| ControlError::of(&limit, Exit::Usage))?;
         }
         let round = self.round().clone().ok_or_else(|| self.no_round())?;
         let (answer, answered) = oneshot::channel();

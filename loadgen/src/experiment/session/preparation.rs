@@ -5,6 +5,8 @@ use super::probe::Probe;
 use super::round_steps::After;
 use super::stopped::{Stopped, unless};
 use super::{Session, workers};
+use crate::cluster::HostShares;
+use crate::experiment::host_limits::HostLimits;
 use crate::experiment::job::{Job, Method};
 use crate::experiment::observe::{Begun, Event};
 use crate::failure::{Exit, Failure};
@@ -106,9 +108,25 @@ impl Session<'_> {
         {
             self.observers.tell(Event::Joined(cluster.roster()));
             let cluster = cluster.on_loss(self.job().on_loss);
+            let hosts = cluster.host_shares();
             self.generator = Generator::Workers(Box::new(cluster));
+            self.fit(&hosts, jobs)?;
         }
         self.await_pods(jobs).await
+    }
+
+    /// Checks that the hosts of workers carry the users of these jobs, and tells the control of the hosts' limits.
+    fn fit(&self, hosts: &[HostShares], jobs: &[Job]) -> Result<(), Stopped> {
+        for job in jobs {
+            let limits = HostLimits::of(hosts.to_vec(), job);
+            for contender in &job.contenders {
+                limits.allow(contender.users).map_err(Failure::with(Exit::Usage))?;
+            }
+            if let Some(control) = &self.control {
+                control.limit(limits);
+            }
+        }
+        Ok(())
     }
 
     /// Asks all proof questions of the scenarios once before the first round, so that a question

@@ -1,8 +1,11 @@
 //! `loadgen hosts check`, and hosts whose limits do not carry their shares.
 
+use tokio::task::block_in_place;
+
 use crate::common::Counting;
-use crate::common::program::Project;
-use crate::common::ssh::Hosts;
+use crate::common::processes::{Started, assert_gone};
+use crate::common::program::{Finished, Project};
+use crate::common::ssh::{Hosts, WITHIN};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_check_shows_what_each_host_has() {
@@ -43,4 +46,48 @@ async fn a_check_shows_what_each_host_has() {
     let finished = hosts.run(&project, &[&words[..], &["--warmup=0s", "--json"]].concat());
     assert_eq!(finished.code, Some(0), "{}", finished.said());
     assert_eq!(finished.json()["targets"][0]["total"]["errors"], 0, "{}", finished.stdout);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hosts_that_cannot_carry_their_shares_are_told_before_any_load() {
+    // Workers cannot raise a hard limit.
+    let of_sshd = "ForceCommand ulimit -n 300; eval \"$SSH_ORIGINAL_COMMAND\"\n";
+    let Some(hosts) = Hosts::start(of_sshd, "") else { return };
+    let (server, project) = (Counting::start().await, Project::bare());
+    let check = |users: &str| {
+        hosts.run(&project, &["hosts", "check", "one:2,two", "--users", users, "--format=json"])
+    };
+    let carried = check("600");
+    assert_eq!(carried.code, Some(0), "{}", carried.said());
+    let document = carried.json();
+    let shares = [0, 1].map(|host| (&document[host]["users"], &document[host]["lack"]));
+    assert_eq!(shares, [(&400.into(), &().into()), (&200.into(), &().into())]);
+    let refused = check("603");
+    assert_eq!(refused.code, Some(1), "{}", refused.said());
+    let said = "a worker with 201 connections needs 301 open files, 100 of them for loadgen, but may open 300";
+    assert_eq!(refused.json()[1]["lack"], said, "{}", refused.said());
+    let shown = hosts.run(&project, &["hosts", "check", "one:2,two", "--users=603"]);
+    assert!(shown.stdout.contains("raise the hard limit of open files"), "{}", shown.said());
+    assert!(shown.stdout.lines().all(|line| line.chars().count() <= 80), "{}", shown.said());
+    let words = |users| [&server.url, "--hosts=one:2,two", users, "--duration=60s", "--out=run"];
+    let finished = hosts.run(&project, &words("--users=603"));
+    assert_eq!(finished.code, Some(2), "{}", finished.said());
+    let told = finished.stderr.replace("\n  │ ", " ");
+    assert!(
+        told.contains("host_limit_too_low") && told.contains(&format!("one: {said}; two: {said}")),
+        "{told}"
+    );
+    assert_eq!(server.requests(), 0);
+    block_in_place(|| assert_gone(&hosts.there(), WITHIN));
+    // Nor can the users of a run be raised to so many.
+    let running = Started::of(&mut hosts.command(&project, &words("--users=6")));
+    block_in_place(|| hosts.until_loaded(|| server.requests(), 3));
+    let ctl = |words: &[&str]| project.run(&[&["ctl", "--run=run"], words].concat());
+    let refused = ctl(&["users", "603"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.said());
+    assert!(refused.stderr.starts_with("host_limit_too_low"), "{}", refused.said());
+    assert_eq!(ctl(&["users", "600"]).code, Some(0));
+    assert_eq!(ctl(&["stop"]).code, Some(0));
+    let finished = Finished::of(block_in_place(|| running.output()), &project.path(""));
+    assert_eq!(finished.code, Some(130), "{}", finished.said());
 }
