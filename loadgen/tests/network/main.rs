@@ -29,6 +29,7 @@ mod namespaces;
 mod server;
 mod setting;
 mod slow;
+mod ssh;
 mod starts;
 mod strangers;
 mod wire;

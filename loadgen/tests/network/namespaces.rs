@@ -80,6 +80,12 @@ impl<'a> Link<'a> {
         Ok(())
     }
 
+    /// Lets the first host open connections to the second, and not the second to the first.
+    pub fn opens_one_way(&self) -> Result<(), String> {
+        let what = format!("-A INPUT -i {} -p tcp --syn -j DROP", device(self.1));
+        ip(&format!("netns exec {} iptables {what}", name(self.0)))
+    }
+
     /// Drops this share of the packets (0 to 1), in each direction.
     pub fn loses(&self, share: f64) -> Result<(), String> {
         for (here, there) in [(self.0, self.1), (self.1, self.0)] {
