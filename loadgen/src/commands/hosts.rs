@@ -4,6 +4,7 @@ use miette::Diagnostic as _;
 use serde_json::{Value, json};
 
 use super::options::hosts::hosts;
+use crate::analysis::verdicts::is_disturbed;
 use crate::cli::{HostsCheckArgs, HostsCommand, ListFormat};
 use crate::cluster::{CheckedHost, ClusterError, HostShares, WorkerHost, check_hosts};
 use crate::engine::Share;
@@ -140,8 +141,15 @@ fn notes(Checked { host, said, lack, .. }: &Checked) -> Vec<String> {
     };
     let shared = (host.workers as usize > report.cpus)
         .then(|| format!("{host}: {} workers share {} CPUs", host.workers, report.cpus));
+    let others = report.others_percent.filter(|percent| is_disturbed(*percent, report.cpus));
+    let others = others.map(|percent| {
+        format!(
+            "{host}: other programs used {percent:.0} % of a CPU while its rate was measured: it can send more \
+             without them"
+        )
+    });
     let lack = lack.map(|lack| format!("{host}: {lack}: {}", lack.remedy()));
-    shared.into_iter().chain(lack).collect()
+    shared.into_iter().chain(others).chain(lack).collect()
 }
 
 /// Says what the workers of several hosts send together: equal shares, so that the slowest worker limits all.

@@ -16,6 +16,7 @@ pub mod environment;
 pub mod experiments;
 pub mod folder;
 pub mod host_limits;
+pub mod host_rate;
 pub mod job;
 pub mod kind;
 pub mod measured;

@@ -33,6 +33,7 @@ mod gate;
 mod grpc;
 mod held_up;
 mod home;
+mod host_limits;
 mod hostile;
 mod hosts;
 mod in_flight;

@@ -35,6 +35,8 @@ pub struct HostReport {
     /// Requests/s that its workers send at most together, to a server on its loopback interface that shares its CPUs;
     /// `None` if it could not be measured.
     pub rate_per_s: Option<f64>,
+    /// CPU time of other programs there while the rate was measured, in % of one CPU; `None` if unknown.
+    pub others_percent: Option<f64>,
 }
 
 /// A host that could be used.
@@ -61,6 +63,9 @@ pub async fn check_hosts(
     let provided = provide(&program, hosts, &mut tell).await?;
     let usable: Vec<WorkerHost> =
         provided.iter().filter(|(_, is)| is.is_ok()).map(|(host, _)| host.clone()).collect();
+    if !usable.is_empty() {
+        tell(Starting::Measuring(usable.len()));
+    }
     let asked = each(&usable, |host| {
         let name = program.name.clone();
         async move { ask(&host, &name).await }

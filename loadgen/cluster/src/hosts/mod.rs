@@ -59,6 +59,8 @@ pub enum Starting {
     Asking(usize),
     /// The program, of so many bytes, is copied to these hosts.
     Copying(Vec<String>, u64),
+    /// So many hosts measure what their workers send at most.
+    Measuring(usize),
     /// So many workers are started, on so many hosts.
     Workers(u32, usize),
 }
@@ -71,6 +73,9 @@ impl fmt::Display for Starting {
             Self::Copying(names, bytes) => {
                 let megabytes = bytes.div_ceil(1_000_000);
                 write!(f, "copying loadgen ({megabytes} MB) to {}", names.join(", "))
+            }
+            Self::Measuring(count) => {
+                write!(f, "measuring what the workers of {} send at most", hosts(*count))
             }
             Self::Workers(count, on) => {
                 write!(f, "starting {} on {}", counted((*count).into(), "worker"), hosts(*on))

@@ -85,6 +85,11 @@ impl Session {
         &self.host.name
     }
 
+    /// Returns the name of the host, as the user calls it, without the user there.
+    pub(crate) fn machine(&self) -> &str {
+        self.host.machine()
+    }
+
     /// Whether the worker of this number is on the host.
     pub(crate) fn has(&self, worker: u32) -> bool {
         (self.first..self.first + self.host.workers).contains(&worker)

@@ -12,6 +12,13 @@ pub struct WorkerHost {
     pub workers: u32,
 }
 
+impl WorkerHost {
+    /// Returns the name without the user.
+    pub(super) fn machine(&self) -> &str {
+        self.name.rsplit_once('@').map_or(&self.name, |(_, host)| host)
+    }
+}
+
 impl FromStr for WorkerHost {
     type Err = String;
 
@@ -69,7 +76,9 @@ mod tests {
             ("[fd00::1]:2", "fd00::1", 2),
             ("me@[fd00::1]", "me@fd00::1", 1),
         ] {
-            assert_eq!(text.parse(), Ok(WorkerHost { name: name.to_owned(), workers }));
+            let host: WorkerHost = text.parse().unwrap();
+            assert!(!host.machine().contains('@') && name.ends_with(host.machine()), "{host:?}");
+            assert_eq!(host, WorkerHost { name: name.to_owned(), workers });
         }
     }
 

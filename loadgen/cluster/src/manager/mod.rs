@@ -244,12 +244,15 @@ impl Cluster {
         self.present().into_iter().map(|worker| (worker, host(worker))).collect()
     }
 
-    /// Returns the name of the worker's host, and the number of CPUs that the worker may use there.
-    /// `None` for workers that this process started.
+    /// Returns the name of the worker's host, and the number of CPUs that the worker may use there. The name is that by
+    /// which the user names the host, or that by which the host calls itself. `None` for workers that this process
+    /// started here.
     #[must_use]
     pub fn host(&self, worker: u32) -> Option<Host> {
         let hello = self.hellos.get(&worker).filter(|_| self.is_elsewhere())?;
-        Some(Host { name: hello.host.clone(), cpus: hello.cpus })
+        let session = self.sessions.iter().find(|session| session.has(worker));
+        let name = session.map_or(hello.host.as_str(), Session::machine);
+        Some(Host { name: name.to_owned(), cpus: hello.cpus })
     }
 
     /// Returns the hosts of workers that are elsewhere, with the shares of the first round. Workers that this manager

@@ -25,7 +25,9 @@ async fn a_check_shows_what_each_host_has() {
     );
     assert!(report["cpus"].as_u64() > Some(0) && report["local_ports"].as_u64() > Some(0), "{one}");
     assert!(
-        report["open_files"].as_u64() > Some(256) && report["rate_per_s"].as_f64() > Some(1.0),
+        report["open_files"].as_u64() > Some(256)
+            && report["rate_per_s"].as_f64() > Some(1.0)
+            && report["others_percent"].as_f64() >= Some(0.0),
         "{one}"
     );
     // One clock.

@@ -41,6 +41,8 @@ async fn workers_on_hosts_share_the_load_and_leave_nothing() {
     let share =
         |worker: &serde_json::Value| (worker["users"].as_u64(), worker["requests"].as_u64());
     assert_eq!(workers.iter().map(share).collect::<Vec<_>>(), [(Some(2), Some(100)); 3]);
+    let names: Vec<&str> = workers.iter().map(|it| it["host"].as_str().unwrap()).collect();
+    assert_eq!(names, ["one", "one", "two"], "as the user names them");
     // One more request is the verification.
     assert_eq!(server.requests(), 301);
     assert_gone(&hosts.there(), WITHIN);
