@@ -1078,7 +1078,7 @@ class WorkerRecord:
     cpus_busy_percent: float | None
     """Share of the time for which the CPUs that the worker may use were busy during load that counts, with any program; `null` if the worker reported nothing, or in earlier versions."""
     host: str | None
-    """Name of the worker's host; `null` for a process that loadgen started."""
+    """Name of the worker's host: as `--hosts` names it, without the user, or as the host calls itself; `null` for a process that loadgen started on its own machine."""
     lag_max_ms: float | None
     """Greatest timer delay of all; `null` if the worker reported nothing."""
     lag_mean_ms: float | None

@@ -120,7 +120,9 @@ impl HostLimits {
     fn lack(&self, host: &HostShares, users: u32) -> Option<Lack> {
         let each = host.shares.iter().map(|share| self.connections(*share, users));
         let each: Vec<u32> = each.collect();
-        let (most, all) = (each.iter().copied().max()?, each.iter().sum());
+        let most = each.iter().copied().max()?;
+        // A host on which a worker is lost has fewer to take over its users.
+        let all = each.iter().fold(0, |all: u32, more| all.saturating_add(*more)).min(users);
         let limits = host.limits;
         let files = limits.open_files.filter(|limit| u64::from(most) + RESERVED_FILES > *limit);
         let ports = limits.local_ports.filter(|ports| all > *ports);
@@ -192,6 +194,9 @@ mod tests {
         assert_eq!(HostLimits::of_users(hosts.clone()).allow(150), Ok(()));
         let lost = HostLimits { on_loss: OnLoss::Redistribute, ..HostLimits::of_users(hosts) };
         assert_eq!(lost.allow(100), Ok(()));
+        let narrow = HostLimits { hosts: vec![host("a", 0..3, 10_000, 100)], ..lost.clone() };
+        assert_eq!(narrow.allow(100), Ok(()), "no host has more than all users");
+        assert!(narrow.allow(101).is_err());
         let files = Lack::Files { connections: 51, limit: 150 };
         assert_eq!(lost.allow(101).unwrap_err().lacking, [("a".to_owned(), files)]);
     }

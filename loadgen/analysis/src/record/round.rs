@@ -208,7 +208,8 @@ pub struct RowsRecord {
 pub struct WorkerRecord {
     /// Number of the worker, from 0.
     pub worker: u32,
-    /// Name of the worker's host; `None` for a process that loadgen started.
+    /// Name of the worker's host: as `--hosts` names it, without the user, or as the host calls itself; `None` for a process
+    /// that loadgen started on its own machine.
     pub host: Option<String>,
     /// CPUs that the worker may use on its host; `None` for a process that loadgen started.
     pub cpus: Option<usize>,
