@@ -58,7 +58,8 @@ pub struct ManagerArgs {
 /// Subcommands of `hosts`.
 #[derive(Debug, Subcommand)]
 pub enum HostsCommand {
-    /// Connect to each host as a run with --hosts does, copy loadgen to hosts that lack it, and show what each has.
+    /// Connect to each host as a run with --hosts does, copy loadgen to hosts that lack it, and show what each has
+    /// and how much it can send.
     ///
     /// The exit code is 1 if a host cannot be used, or cannot carry its share of --users.
     Check(HostsCheckArgs),

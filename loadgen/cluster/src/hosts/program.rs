@@ -88,7 +88,8 @@ impl Program {
              if gzip -dc > \"$t\" && [ $(wc -c < \"$t\") = {length} ] && chmod 700 \"$t\" && mv -f \"$t\" \"$d/{name}\"; \
              then find \"$d\" -name \"loadgen-*\" -mtime +30 -exec rm -f {{}} +; \
              find \"$d\" -name \".new.*\" -mtime +1 -exec rm -f {{}} +; \
-             else rm -f \"$t\"; echo cannot save the whole program of {megabytes} MB in \"$d\" >&2; exit 1; fi"
+             else rm -f \"$t\"; \
+             echo \"cannot save the whole program of {megabytes} MB in $d: make room there\" >&2; exit 1; fi"
         );
         ssh::run(host, &[], &script, packed, COPY_LIMIT).await?;
         match self.ask(host).await? {

@@ -106,6 +106,7 @@ async fn a_full_disk_is_told() {
     let mounts = "mkdir $home/cache; mount -t tmpfs -o size=1m,mode=777 none $home/cache";
     let Some(hosts) = Hosts::of(&Setup { mounts, ..Setup::HERE }) else { return };
     let place = format!("MB in {}", hosts.path("home/cache/loadgen/programs").display());
-    let said = ["No space left on device", "cannot save the whole program of", &place];
+    let said =
+        ["No space left on device", "cannot save the whole program of", &place, "make room there"];
     assert_unusable(&hosts, &said).await;
 }
