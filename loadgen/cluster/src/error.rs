@@ -6,6 +6,7 @@ use std::time::Duration;
 use miette::Diagnostic;
 use thiserror::Error;
 
+use super::host_fault::HostFault;
 use loadgen_engine::LostWorker;
 
 /// Reason why a cluster, or one of its workers, could not continue.
@@ -44,15 +45,8 @@ pub enum ClusterError {
     },
     /// Workers could not be started on these hosts, each for a reason.
     #[error("cannot start workers on {}", listed(_0))]
-    #[diagnostic(
-        code(host_failed),
-        help(
-            "if ssh is the reason, try it by hand: `ssh {} true` must work without a question. Accept the key of the host \
-             once, and use a key of your own, in an agent if it has a passphrase",
-            _0.first().map_or("HOST", |(host, _)| host)
-        )
-    )]
-    Hosts(Vec<(String, String)>),
+    #[diagnostic(code(host_failed), help("{}", host_help(_0)))]
+    Hosts(Vec<(String, HostFault)>),
     /// A worker's process ended before the worker had joined.
     #[error("worker {worker} ended before it joined ({status}){}", quoted(log))]
     #[diagnostic(code(worker_ended))]
@@ -253,8 +247,19 @@ impl ClusterError {
     }
 }
 
+/// Returns what to do if hosts cannot be used.
+fn host_help(hosts: &[(String, HostFault)]) -> String {
+    let Some((host, _)) = hosts.iter().find(|(_, fault)| fault.is_of_ssh) else {
+        return "see what each host has: `loadgen hosts check HOST`".to_owned();
+    };
+    format!(
+        "try it by hand: `ssh {host} true` must work without a question. Accept the key of the host once, and use a key \
+         of your own, in an agent if it has a passphrase"
+    )
+}
+
 /// Lists hosts, each with a reason.
-fn listed(hosts: &[(String, String)]) -> String {
+fn listed(hosts: &[(String, HostFault)]) -> String {
     let each = hosts.iter().map(|(host, why)| format!("{host}: {why}"));
     each.collect::<Vec<_>>().join("; ")
 }

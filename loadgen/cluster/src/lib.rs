@@ -41,6 +41,7 @@ mod collector;
 mod encoding;
 mod error;
 mod hex;
+mod host_fault;
 mod hosts;
 mod join;
 mod lease;
@@ -66,6 +67,7 @@ pub use address::{advertised, means_itself, only_here};
 pub use allowed_targets::{Allowed, AllowedTarget};
 pub use authority::Authority;
 pub use error::ClusterError;
+pub use host_fault::HostFault;
 pub use hosts::{
     CheckedHost, HostReport, HostWorkers, Starting, WorkerHost, check_hosts, clock_line, serve_all,
 };

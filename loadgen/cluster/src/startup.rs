@@ -313,7 +313,7 @@ impl Cluster {
             }
             for session in &mut self.sessions {
                 if let Some(why) = session.ended().await {
-                    return Err(ClusterError::Hosts(vec![(session.host().to_owned(), why)]));
+                    return Err(ClusterError::Hosts(vec![(session.host().to_owned(), why.into())]));
                 }
             }
             if let (Some(limit), Some(deadline)) = (limit, deadline)

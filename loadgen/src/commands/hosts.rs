@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::options::hosts::hosts;
 use crate::analysis::verdicts::is_disturbed;
 use crate::cli::{HostsCheckArgs, HostsCommand, ListFormat};
-use crate::cluster::{CheckedHost, ClusterError, HostShares, WorkerHost, check_hosts};
+use crate::cluster::{CheckedHost, ClusterError, HostFault, HostShares, WorkerHost, check_hosts};
 use crate::engine::Share;
 use crate::experiment::host_limits::{HostLimits, Lack};
 use crate::failure::{Exit, Failure};
@@ -41,7 +41,7 @@ async fn check(args: &HostsCheckArgs) -> Result<Exit, Failure> {
 struct Checked {
     host: WorkerHost,
     /// What it said, or why it cannot be used.
-    said: Result<CheckedHost, String>,
+    said: Result<CheckedHost, HostFault>,
     /// Its share of the users; `None` if their number is unknown.
     users: Option<u32>,
     /// The limit that is too low for the share.
@@ -50,12 +50,12 @@ struct Checked {
 
 /// Compares the limits of each host with its share of `users`.
 fn judge(
-    checked: Vec<(WorkerHost, Result<CheckedHost, String>)>,
+    checked: Vec<(WorkerHost, Result<CheckedHost, HostFault>)>,
     users: Option<u32>,
 ) -> Vec<Checked> {
     let of = checked.iter().map(|(host, _)| host.workers).sum();
     let mut next = 0;
-    let judge = |(host, said): (WorkerHost, Result<CheckedHost, String>)| {
+    let judge = |(host, said): (WorkerHost, Result<CheckedHost, HostFault>)| {
         let first = next;
         next += host.workers;
         let shares: Vec<Share> = (first..next).map(|index| Share { index, of }).collect();
@@ -77,7 +77,9 @@ fn document(Checked { host, said, users, lack }: &Checked) -> Value {
             "round_trip_ms": round_trip.as_secs_f64() * 1e3, "clock_ahead_ms": clock_ahead_ms,
             "users": users, "lack": lack.map(|lack| lack.to_string()),
         }),
-        Err(why) => json!({ "host": name, "workers": workers, "error": why, "users": users }),
+        Err(why) => {
+            json!({ "host": name, "workers": workers, "error": why.to_string(), "users": users })
+        }
     }
 }
 
@@ -116,9 +118,10 @@ fn table(checked: &[Checked], users: Option<u32>) -> String {
         format!("the limits of all hosts carry their shares of {} users", count(users.into()))
     });
     let notes = checked.iter().flat_map(notes);
-    let failed = checked
-        .iter()
-        .filter_map(|of| Some((of.host.name.clone(), of.said.as_ref().err()?.clone())));
+    let failed = checked.iter().filter_map(|of| {
+        let fault = of.said.as_ref().err().filter(|fault| fault.is_of_ssh)?;
+        Some((of.host.name.clone(), fault.clone()))
+    });
     let failed: Vec<_> = failed.collect();
     // As a run would say.
     let help = (!failed.is_empty()).then(|| Some(ClusterError::Hosts(failed).help()?.to_string()));

@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use super::program::{FOLDER, Program};
 use super::{Starting, WorkerHost, each, provide, ssh};
 use crate::error::ClusterError;
+use crate::host_fault::HostFault;
 use crate::limits::SystemLimits;
 
 /// Number of times that a host is asked for its clock. The shortest way there and back counts.
@@ -58,7 +59,7 @@ pub struct CheckedHost {
 pub async fn check_hosts(
     hosts: &[WorkerHost],
     mut tell: impl FnMut(Starting),
-) -> Result<Vec<(WorkerHost, Result<CheckedHost, String>)>, ClusterError> {
+) -> Result<Vec<(WorkerHost, Result<CheckedHost, HostFault>)>, ClusterError> {
     let program = Program::own().await?;
     let provided = provide(&program, hosts, &mut tell).await?;
     let usable: Vec<WorkerHost> =
@@ -68,12 +69,13 @@ pub async fn check_hosts(
     }
     let asked = each(&usable, |host| {
         let name = program.name.clone();
-        async move { ask(&host, &name).await }
+        async move { Ok(ask(&host, &name).await?) }
     });
     let mut asked = asked.await.into_iter();
-    let result = |(host, is): (WorkerHost, Result<(), String>)| {
-        let said =
-            is.and_then(|()| asked.next().map_or(Err("not asked".to_owned()), |(_, said)| said));
+    let result = |(host, is): (WorkerHost, Result<(), HostFault>)| {
+        let said = is.and_then(|()| {
+            asked.next().map_or(Err("not asked".to_owned().into()), |(_, said)| said)
+        });
         (host, said)
     };
     Ok(provided.into_iter().map(result).collect())

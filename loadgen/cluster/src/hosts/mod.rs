@@ -32,6 +32,7 @@ use super::authority::Authority;
 use super::bus::ManagerBus;
 use super::error::ClusterError;
 use super::hex::random_hex;
+use super::host_fault::HostFault;
 use super::join::Join;
 use super::lease::LEASE;
 use super::manager::Cluster;
@@ -127,7 +128,7 @@ impl Cluster {
             first += host.workers;
             let joins = joins[from as usize..first as usize].to_vec();
             let name = program.name.clone();
-            async move { Session::start(host, from, joins, port, &name).await }
+            async move { Ok(Session::start(host, from, joins, port, &name).await?) }
         });
         let sessions = all(sessions.await)?;
         let mut cluster = Self::new(bus, events, count, Vec::new());
@@ -156,7 +157,7 @@ async fn provide(
     program: &Program,
     hosts: &[WorkerHost],
     tell: &mut impl FnMut(Starting),
-) -> Result<Vec<(WorkerHost, Result<(), String>)>, ClusterError> {
+) -> Result<Vec<(WorkerHost, Result<(), HostFault>)>, ClusterError> {
     tell(Starting::Asking(hosts.len()));
     let asked = each(hosts, |host| {
         let program = program.clone();
@@ -184,10 +185,10 @@ async fn provide(
 async fn each<T, F>(
     hosts: &[WorkerHost],
     mut act: impl FnMut(WorkerHost) -> F,
-) -> Vec<(WorkerHost, Result<T, String>)>
+) -> Vec<(WorkerHost, Result<T, HostFault>)>
 where
     T: Send + 'static,
-    F: Future<Output = Result<T, String>> + Send + 'static,
+    F: Future<Output = Result<T, HostFault>> + Send + 'static,
 {
     let mut acting = JoinSet::new();
     for (place, host) in hosts.iter().enumerate() {
@@ -203,7 +204,7 @@ where
 ///
 /// # Errors
 /// If some gave nothing: all of these, each with its reason.
-fn all<T>(results: Vec<(WorkerHost, Result<T, String>)>) -> Result<Vec<T>, ClusterError> {
+fn all<T>(results: Vec<(WorkerHost, Result<T, HostFault>)>) -> Result<Vec<T>, ClusterError> {
     let (mut done, mut failed) = (Vec::new(), Vec::new());
     for (host, result) in results {
         match result {

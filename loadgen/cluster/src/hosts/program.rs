@@ -13,6 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::ssh;
 use crate::error::ClusterError;
 use crate::hex::hex;
+use crate::host_fault::HostFault;
 use crate::messages::VERSION;
 
 /// Time limit for a host to say whether it has the program.
@@ -73,13 +74,13 @@ impl Program {
     }
 
     /// Asks whether a host has the program.
-    pub(super) async fn is_there(&self, host: &str) -> Result<bool, String> {
+    pub(super) async fn is_there(&self, host: &str) -> Result<bool, HostFault> {
         // One that does not run may be damaged.
         Ok(matches!(self.ask(host).await?, Found::Runs))
     }
 
     /// Copies the program, which is `packed`, to a host, and tries it there.
-    pub(super) async fn copy_to(&self, host: &str, packed: &[u8]) -> Result<(), String> {
+    pub(super) async fn copy_to(&self, host: &str, packed: &[u8]) -> Result<(), HostFault> {
         let (name, length) = (&self.name, self.bytes.len());
         let megabytes = length.div_ceil(1_000_000);
         // Programs that were not used for a month are removed, and copies that were cut short.
@@ -94,19 +95,21 @@ impl Program {
         ssh::run(host, &[], &script, packed, COPY_LIMIT).await?;
         match self.ask(host).await? {
             Found::Runs => Ok(()),
-            Found::Absent => Err("its cache does not keep the program".to_owned()),
+            Found::Absent => Err("its cache does not keep the program".to_owned().into()),
             // Only its owner may do anything with the file, and may run it.
             Found::Broken(why) if why.contains("Permission denied") => Err(format!(
                 "its cache is where no program may run, such as a file system mounted with noexec: {why}. Set \
                  XDG_CACHE_HOME to another folder for its ssh sessions: SetEnv in its sshd_config"
-            )),
+            )
+            .into()),
             Found::Broken(why) => Err(format!(
                 "it cannot run the program: {why}. The program of a release needs no libraries"
-            )),
+            )
+            .into()),
         }
     }
 
-    async fn ask(&self, host: &str) -> Result<Found, String> {
+    async fn ask(&self, host: &str) -> Result<Found, HostFault> {
         let Self { name, machine, .. } = self;
         let length = self.bytes.len();
         let script = format!(
@@ -123,9 +126,14 @@ impl Program {
                     "it is {there}, but this loadgen is for {machine}. Its workers need {}, and are started by hand: \
                      see loadgen manager",
                     archive(there)
-                ));
+                )
+                .into());
             }
-            None => return Err("it ran no command: its shell printed something else".to_owned()),
+            None => {
+                return Err("it ran no command: its shell printed something else"
+                    .to_owned()
+                    .into());
+            }
         }
         Ok(match (value("program: "), value("broken: ")) {
             (Some(said), _) if said.starts_with("loadgen ") => Found::Runs,

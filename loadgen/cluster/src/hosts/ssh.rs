@@ -5,10 +5,14 @@ use std::path::Path;
 use std::process::{Output, Stdio};
 use std::time::Duration;
 
+use crate::host_fault::HostFault;
 use loadgen_text::in_one_line;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::timeout;
+
+/// Exit status of `ssh` if it failed itself, instead of the command on the host.
+const OF_SSH: i32 = 255;
 
 /// Most lines of what `ssh` said that an error quotes.
 const LINES: usize = 3;
@@ -83,7 +87,7 @@ pub(super) async fn run(
     script: &str,
     input: &[u8],
     limit: Duration,
-) -> Result<String, String> {
+) -> Result<String, HostFault> {
     let run = async {
         let options = [options, &CLEARED].concat();
         let mut child =
@@ -100,11 +104,14 @@ pub(super) async fn run(
         let Output { status, stdout, stderr } = output.map_err(|error| error.to_string())?;
         match status.success() {
             true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
-            false => Err(said(&String::from_utf8_lossy(&stderr), &status.to_string())),
+            false => Err(HostFault {
+                why: said(&String::from_utf8_lossy(&stderr), &status.to_string()),
+                is_of_ssh: status.code() == Some(OF_SSH),
+            }),
         }
     };
     timeout(limit, run).await.unwrap_or_else(|_| {
-        Err(format!("it did not answer within {}", humantime::format_duration(limit)))
+        Err(format!("it did not answer within {}", humantime::format_duration(limit)).into())
     })
 }
 
