@@ -61,7 +61,7 @@ pub(super) fn run_loaded(
 fn resume(folder: &Path) -> Result<Exit, Failure> {
     let mut kept = Kept::open(folder)?;
     kept.enter()?;
-    let args = match Cli::try_parse_from(&kept.state.words) {
+    let args = match Cli::try_parse_from(&kept.state().words) {
         Ok(Cli { command: Some(Command::Manager(args)), .. }) => args,
         // The same build has read the same words before.
         other => {

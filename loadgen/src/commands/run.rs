@@ -98,20 +98,21 @@ pub(super) fn measure(args: &RunArgs, run: &Run, text: Option<&str>) -> Result<E
     if let Some(path) = &args.junit {
         junit::prepare(path)?;
     }
-    let mut interrupted = None;
+    let mut unfinished = None;
     let save_all = |record: &RunRecord, folder: &RunFolder| {
         noise_floor::keep(record, &run.job);
+        unfinished = Some(folder.path().to_owned());
         save(record, folder)?;
-        match record.interrupted {
-            true => interrupted = Some(folder.path().to_owned()),
-            false => run.resumable.iter().for_each(Resumable::finish),
+        if !record.interrupted {
+            unfinished = None;
+            run.resumable.iter().for_each(Resumable::finish);
         }
         folder.save_latencies(&hlog(record))?;
         args.junit.as_ref().map_or(Ok(()), |path| junit::write(path, &report::junit(record)))
     };
     let done = carry_out(run, &Output::from(&args.common.measuring), save_all);
     // Without a whole round, nothing is kept.
-    if let Some(folder) = interrupted.filter(|folder| resume::exist(folder)) {
+    if let Some(folder) = unfinished.filter(|folder| resume::exist(folder)) {
         say(format!(
             "resume this run: loadgen manager --resume {}; until then, its folder {} has the command line with all headers",
             folder.display(),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::Results;
+use crate::engine::{LostWorker, Results};
 use crate::failure::Failure;
 use crate::lab::Observed;
 use crate::measure::{Counts, Phase, PostgresActivity, Series, Stacks};
@@ -96,6 +96,7 @@ pub struct Partner {
 }
 
 /// Result of one profiling round over one contender.
+#[derive(Debug)]
 pub struct Profiled {
     /// Index of the contender in the job's list of contenders.
     pub contender: usize,
@@ -112,10 +113,27 @@ pub struct Earlier {
     pub command: Vec<String>,
     /// Resumptions, in their order.
     pub resumed: Vec<ResumedRecord>,
+    /// Workers that earlier managers lost in rounds, in the order of the losses.
+    pub lost: Vec<EarlierLoss>,
+}
+
+/// A worker that an earlier manager lost in a round, which may have been measured again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EarlierLoss {
+    /// Number of resumptions before it.
+    pub resumptions: usize,
+    /// Number of the round.
+    pub round: u32,
+    /// Index of the contender in the job's list of contenders.
+    pub contender: usize,
+    /// Host of the worker; `None` for a process of the manager.
+    pub host: Option<String>,
+    /// The loss.
+    pub lost: LostWorker,
 }
 
 /// Results of a run.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Measured {
     /// Rounds, in the order in which they ran.
     pub rounds: Vec<MeasuredRound>,
@@ -126,7 +144,7 @@ pub struct Measured {
     pub stages: Vec<u32>,
     /// Number of rounds over each contender if the experiment decides on it; `None` for that of the job.
     pub rounds_planned: Option<u32>,
-    /// Time that the rounds took, with starts and stops; zero for a fixed number of rounds.
+    /// Time that the rounds took, with starts and stops.
     pub took: Duration,
     /// Number of workers that shared the load; 0 if this process generated the load.
     pub workers: u32,

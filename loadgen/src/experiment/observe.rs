@@ -95,6 +95,11 @@ pub trait Observe {
     /// experiment ends, and the round in progress is cut short.
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly>;
 
+    /// Returns a message for the user that the observer has had since the last event, if any.
+    fn note(&mut self) -> Option<String> {
+        None
+    }
+
     /// Returns a callback that receives what the services use now;
     /// `None` if the observer does not show it.
     fn usage_teller(&self) -> Option<UsageTeller> {
@@ -123,10 +128,17 @@ impl<'a> Observers<'a> {
         self
     }
 
-    /// Passes an event to all observers.
+    /// Passes an event to all observers, and then the messages that they have for the user.
     pub fn tell(&mut self, mut event: Event<'_>) {
+        self.pass(&mut event);
+        let notes: Vec<String> =
+            self.all.iter_mut().filter_map(|observer| observer.note()).collect();
+        notes.iter().for_each(|note| self.pass(&mut Event::Note(note)));
+    }
+
+    fn pass(&mut self, event: &mut Event<'_>) {
         for observer in &mut self.all {
-            if let ControlFlow::Break(stopped) = observer.observe(&mut event) {
+            if let ControlFlow::Break(stopped) = observer.observe(event) {
                 self.stopped.get_or_insert(stopped);
             }
         }

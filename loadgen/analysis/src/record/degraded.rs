@@ -35,13 +35,17 @@ pub struct LossRecord {
     /// one, in s, and 0 for a moment in the warm-up; `None` if they did not.
     #[serde(default)]
     pub taken_over_s: Option<f64>,
+    /// Whether the round was measured again after `loadgen manager --resume`: the worker is missing in no figure.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub measured_again: bool,
     /// Reason of the loss, if known.
     pub why: String,
 }
 
 impl fmt::Display for LossRecord {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { worker, host, target, round, second, why, taken_over_s, .. } = self;
+        let Self { worker, host, target, round, second, why, taken_over_s, measured_again, .. } =
+            self;
         write!(f, "worker {worker}")?;
         if let Some(host) = host {
             write!(f, " on {host}")?;
@@ -51,9 +55,9 @@ impl fmt::Display for LossRecord {
             None => write!(f, " was lost before round {round}")?,
         }
         write!(f, " ({target}): {why}")?;
-        match taken_over_s {
-            Some(at) => write!(f, ", and the others carried its load from second {at:.1} on"),
-            None => Ok(()),
+        if let Some(at) = taken_over_s {
+            write!(f, ", and the others carried its load from second {at:.1} on")?;
         }
+        if *measured_again { write!(f, "; the round was measured again") } else { Ok(()) }
     }
 }

@@ -6,6 +6,7 @@ pub mod noise_floor;
 pub mod precision;
 pub mod resume;
 
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::time::Duration;
 
@@ -51,32 +52,47 @@ pub struct Run {
 impl Run {
     /// Measures all rounds that are not kept from an earlier manager.
     async fn measure_rounds(&self, session: &mut Session<'_>, site: &Site<'_>) -> Measured {
-        let taken_up = match &self.resumable {
-            Some(resumable) => resumable.take_up(session, &self.job).await,
-            None => Ok(Measured::default()),
-        };
-        let mut measured = match taken_up {
-            Ok(measured) => measured,
-            Err(Stopped::Interrupted) => return Measured::default(),
-            Err(Stopped::Failed(failure)) => {
-                return Measured { failure: Some(failure), ..Measured::default() };
-            }
-        };
+        let mut measured = self.kept().map(Kept::take).unwrap_or_default();
         let before = measured.rounds.len();
         match &self.precision {
             Some(precision) => precision.measure(self, session, site, &mut measured).await,
             None => {
                 let rounds = self.next_round()..=self.job.rounds;
-                session.measure_rounds(0..1, rounds, std::slice::from_mut(&mut measured)).await;
+                self.measure_these(rounds, session, &mut measured).await;
             }
         }
-        if measured.rounds.len() == before
-            && (measured.failure.is_some() || session.is_interrupted())
-        {
-            // The folder stays as it is, and the run can be resumed again.
-            measured.rounds.clear();
+        if measured.rounds.len() == before {
+            if measured.failure.is_some() || session.is_interrupted() {
+                // The folder stays as it is, and the run can be resumed again.
+                measured.rounds.clear();
+            } else if self.kept().is_some() {
+                session.tell(Event::Note(
+                    "all rounds of the run are kept: its result needs no workers",
+                ));
+            }
         }
         measured
+    }
+
+    /// Measures the rounds of these numbers. Waits for the workers of a resumed run before its first round, so that a run
+    /// whose rounds are all kept does without.
+    async fn measure_these(
+        &self,
+        rounds: RangeInclusive<u32>,
+        session: &mut Session<'_>,
+        measured: &mut Measured,
+    ) {
+        if rounds.is_empty() {
+            return;
+        }
+        if let Some(resumable) = &self.resumable {
+            match resumable.take_up(*rounds.start(), session, &self.job, measured).await {
+                Ok(()) => {}
+                Err(Stopped::Interrupted) => return,
+                Err(Stopped::Failed(failure)) => return measured.failure = Some(failure),
+            }
+        }
+        session.measure_rounds(0..1, rounds, std::slice::from_mut(measured)).await;
     }
 
     /// Returns the number of the first round that is not kept from an earlier manager.

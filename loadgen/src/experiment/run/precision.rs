@@ -1,6 +1,6 @@
 //! Measures as many rounds as intervals of a given width need.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Run;
 use crate::analysis::Needed;
@@ -34,14 +34,12 @@ impl Precision {
         site: &Site<'_>,
         measured: &mut Measured,
     ) {
-        let (before, began) = (measured.took, Instant::now());
         // A resumed run goes on within its last stage.
         let mut to = measured.stages.pop().unwrap_or(run.job.rounds);
         let mut from = run.next_round();
         loop {
             measured.stages.push(to);
-            session.measure_rounds(0..1, from..=to, std::slice::from_mut(measured)).await;
-            measured.took = before + began.elapsed();
+            run.measure_these(from..=to, session, measured).await;
             let ended = measured.failure.is_some() || measured.stopped_early.is_some();
             if ended || session.is_interrupted() || session.is_degraded() {
                 return;

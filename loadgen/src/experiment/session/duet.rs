@@ -17,7 +17,7 @@ use super::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::engine::{Plan, Results, RoundControl, Seen, Verified, run_both};
 use crate::experiment::measured::{Measured, MeasuredRound, Partner};
-use crate::experiment::observe::{Begun, Event, SoFar};
+use crate::experiment::observe::{Begun, Event};
 use crate::failure::{Exit, Failure};
 use crate::lab::{LabError, Surroundings, Target};
 use crate::measure::{GrowingSeries, PARTNER};
@@ -56,7 +56,7 @@ impl Session<'_> {
                 let result = self.duet(pair, number, measured).await;
                 measured.calibration = self.calibration();
                 result?;
-                self.round_over(SoFar::Run(0, measured));
+                self.round_of_run_over(0, measured);
                 if self.interrupt.is_cancelled() {
                     return Err(Stopped::Interrupted);
                 }

@@ -85,6 +85,8 @@ pub struct Session<'a> {
     turn: Option<Arc<Turn>>,
     /// Number of the first round of this process, in which answers must be those that the scenario expects.
     first_round: u32,
+    /// Moment up to which the time of the rounds is known.
+    timed_until: Instant,
     /// Whether targets are started under a profiler.
     is_profiling: bool,
     /// Maximum rate of the generator for each job. The outer option is `None` before the
@@ -119,6 +121,7 @@ impl<'a> Session<'a> {
             control: None,
             turn: None,
             first_round: 1,
+            timed_until: Instant::now(),
             is_profiling: false,
             calibrations: vec![None; jobs.len()],
         }
@@ -217,6 +220,13 @@ impl<'a> Session<'a> {
         self.observers.tell(Event::RoundOver(so_far, self.lab.as_ref()));
     }
 
+    /// Like [`Self::round_over`] for a run, to whose time the round adds.
+    pub(super) fn round_of_run_over(&mut self, job: usize, measured: &mut Measured) {
+        let now = Instant::now();
+        measured.took += now - std::mem::replace(&mut self.timed_until, now);
+        self.round_over(SoFar::Run(job, measured));
+    }
+
     /// Stops the workers, the probe and the lab.
     pub async fn close(mut self) {
         self.tell(Event::Step("stopping"));
@@ -259,6 +269,8 @@ impl<'a> Session<'a> {
                 _ => {}
             }
         }
+        // The wait for workers is not the time of a round.
+        self.timed_until = Instant::now();
         match method {
             Method::Rounds | Method::OneStart(_) => {}
             Method::Duets => return self.duets(rounds, &mut measured[0]).await,
@@ -287,7 +299,7 @@ impl<'a> Session<'a> {
 
     /// Tells observers that a round of this job is over, and returns whether the run ends with it.
     pub(super) fn is_over(&mut self, job: usize, measured: &mut Measured) -> Result<bool, Stopped> {
-        self.round_over(SoFar::Run(job, measured));
+        self.round_of_run_over(job, measured);
         if self.interrupt.is_cancelled() {
             return Err(Stopped::Interrupted);
         }

@@ -124,7 +124,7 @@ pub fn build(
         interrupted: context.interrupted,
     };
     if let Some(earlier) = &measured.earlier {
-        let Earlier { started, command, resumed } = earlier.clone();
+        let Earlier { started, command, resumed, .. } = earlier.clone();
         record = RunRecord { started, command, resumed, ..record };
     }
     record.scaling = curves_of_run(&record);

@@ -140,6 +140,7 @@ fn full() -> RunRecord {
             users: 1,
             why: String::new(),
             taken_over_s: None,
+            measured_again: false,
         }],
     });
     record.stopped_early =

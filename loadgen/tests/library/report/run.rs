@@ -397,6 +397,7 @@ fn a_run_that_lost_a_worker_reports_when_and_how_many_users_remained() {
         users: 25,
         why: why.to_owned(),
         taken_over_s: None,
+        measured_again: false,
     };
     let losses = vec![
         lost(1, "quart", 2, Some(1), "its process ended (signal: 9 (SIGKILL))"),

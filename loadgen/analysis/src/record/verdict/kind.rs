@@ -648,7 +648,8 @@ pub enum VerdictKind {
     ///
     /// The manager of the run ended before its planned end, and `loadgen manager --resume` measured the rest. The
     /// rounds from before and after count as those of one run, and no round is from both. The message has the time, the
-    /// first round after it, and how long after the last round before it that was.
+    /// first round after it, and how long after the last round before it that was. It also says if the kernel or the
+    /// operating system of the manager's host was updated: figures of a server are then means over both.
     ///
     /// - **Evidence:** `resumed` of the document has each resumption.
     /// - **Remedy:** See whether the servers, the network or the hosts of workers changed in the meantime: loadgen sees

@@ -1,36 +1,41 @@
 //! Keeps each round for a manager that resumes the run.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::SystemTime;
 
 use super::Resumable;
-use super::files::Files;
-use super::kept::{KeptRound, State, build, write_round, write_state};
+use super::files::{Files, encode};
+use super::kept::{KeptRound, State, build, name_of};
 use crate::cluster::OnLoss;
+use crate::engine::LostWorker;
 use crate::experiment::command_line::command_line;
+use crate::experiment::folder::RESUMABLE;
 use crate::experiment::job::Job;
-use crate::experiment::measured::{Measured, MeasuredRound};
+use crate::experiment::measured::{EarlierLoss, Measured, MeasuredRound};
 use crate::experiment::observe::{Event, Observe, SoFar};
 use crate::experiment::site::Site;
 use crate::record::StoppedEarly;
 
 /// Observer that keeps each round over a contender, between rounds. A run whose rounds cannot be kept, such as on a full
-/// disk, goes on, and cannot be resumed.
+/// disk, goes on, and the user is told.
 pub struct Checkpoint<'a> {
     resumable: &'a Resumable,
     job: &'a Job,
     site: &'a Site<'a>,
     folder: &'a Path,
-    began: Instant,
-    /// Time that earlier managers took for the rounds.
-    took: Duration,
+    /// State of the run; `None` before its first round, and if nothing can be kept.
+    state: Option<State>,
     has_begun: bool,
-    /// Whether the files could not be prepared, and may have rounds that do not count.
-    has_failed: bool,
-    /// Whether this manager has kept a round.
-    has_rounds: bool,
+    /// Contender and number of the round in progress.
+    round: (usize, u32),
+    /// Host of each worker that runs elsewhere.
+    hosts: BTreeMap<u32, String>,
+    /// Reason why something is not kept, until the user is told.
+    error: Option<String>,
+    is_told: bool,
 }
 
 impl<'a> Checkpoint<'a> {
@@ -41,29 +46,39 @@ impl<'a> Checkpoint<'a> {
         site: &'a Site<'a>,
         folder: &'a Path,
     ) -> Self {
-        let took = resumable.kept().map(|kept| kept.took).unwrap_or_default();
         Self {
             resumable,
             job,
             site,
             folder,
-            began: Instant::now(),
-            took,
+            state: None,
             has_begun: false,
-            has_failed: false,
-            has_rounds: false,
+            round: (0, 1),
+            hosts: BTreeMap::new(),
+            error: None,
+            is_told: false,
         }
     }
 
     /// Writes the state of the run before the first round. Workers have then joined, and the authority exists.
-    fn begin(&mut self) -> io::Result<()> {
-        if let Some(kept) = self.resumable.kept() {
-            // The wait for the lease of an earlier manager is not the time of a round.
-            self.began = Instant::now();
-            return kept.begin();
-        }
-        let files = Files::create(self.folder)?;
-        let state = State {
+    fn begin(&self) -> io::Result<State> {
+        let state = match self.resumable.kept() {
+            Some(kept) => {
+                kept.remove_rest()?;
+                self.resumable.write_to(kept.files.clone())?;
+                kept.state().clone()
+            }
+            None => {
+                self.resumable.write_to(Files::create(self.folder)?.into())?;
+                self.new_state()?
+            }
+        };
+        self.write_state(&state)?;
+        Ok(state)
+    }
+
+    fn new_state(&self) -> io::Result<State> {
+        Ok(State {
             build: build(),
             words: self.resumable.words().to_vec(),
             directory: std::env::current_dir()?,
@@ -74,62 +89,99 @@ impl<'a> Checkpoint<'a> {
             command: command_line(),
             began: SystemTime::now(),
             resumed: Vec::new(),
-        };
-        let written = write_state(&files, &state);
-        self.resumable.own.replace(Some(files));
-        written
+            lost: Vec::new(),
+        })
     }
 
-    fn keep(&mut self, measured: &Measured) -> io::Result<()> {
-        let own = self.resumable.own.borrow();
-        let files = own.as_ref().or(self.resumable.kept().map(|kept| &kept.files));
-        let Some((round, files)) = measured.rounds.last().zip(files) else { return Ok(()) };
-        if !self.counts(round) {
+    fn write_state(&self, state: &State) -> io::Result<()> {
+        self.resumable.write(RESUMABLE.to_owned(), encode(state)?);
+        Ok(())
+    }
+
+    /// Keeps the last round, if it counts.
+    fn keep(&self, measured: &Measured) -> io::Result<()> {
+        let Some(round) = measured.rounds.last().filter(|round| self.counts(round)) else {
             return Ok(());
-        }
+        };
         let kept = KeptRound {
             ended: SystemTime::now(),
             stages: measured.stages.clone(),
-            took: self.took + self.began.elapsed(),
+            took: measured.took,
             workers: measured.workers,
             round,
         };
-        write_round(files, &kept)?;
-        drop(own);
-        self.has_rounds = true;
+        self.resumable.write(name_of(round), encode(&kept)?);
         Ok(())
+    }
+
+    /// Keeps the loss of a worker, which may be in a round that is measured again.
+    fn keep_loss(&mut self, lost: &LostWorker) -> io::Result<()> {
+        let Some(mut state) = self.state.take() else { return Ok(()) };
+        let (contender, round) = self.round;
+        state.lost.push(EarlierLoss {
+            resumptions: state.resumed.len(),
+            round,
+            contender,
+            host: self.hosts.get(&lost.worker).cloned(),
+            lost: lost.clone(),
+        });
+        let written = self.write_state(&state);
+        self.state = Some(state);
+        written
     }
 
     /// Returns whether a round is part of the run although another manager measures the next one: it was not cut off, and
     /// does not end the run.
     fn counts(&self, round: &MeasuredRound) -> bool {
         let is_lost = self.job.on_loss == OnLoss::Fail && !round.results.is_whole();
-        !round.cut && round.ended.is_none() && !is_lost
+        self.state.is_some() && !round.cut && round.ended.is_none() && !is_lost
     }
 }
 
 impl Observe for Checkpoint<'_> {
     fn observe(&mut self, event: &mut Event<'_>) -> ControlFlow<StoppedEarly> {
-        match event {
-            Event::RoundBegan(_) if !self.has_begun => {
-                self.has_begun = true;
-                self.has_failed = self.begin().is_err();
+        let kept = match event {
+            Event::Joined(workers) => {
+                let hosts =
+                    workers.iter().filter_map(|(worker, host)| Some((*worker, host.clone()?)));
+                self.hosts = hosts.collect();
+                Ok(())
             }
-            Event::RoundOver(SoFar::Run(_, measured), _) if !self.has_failed => {
-                // Another manager measures this round and the later ones again.
-                let _ = self.keep(measured);
+            Event::RoundBegan(begun) => {
+                self.round = (begun.contender, begun.number);
+                match self.has_begun {
+                    true => Ok(()),
+                    false => {
+                        self.has_begun = true;
+                        self.begin().map(|state| self.state = Some(state))
+                    }
+                }
             }
-            _ => {}
-        }
+            Event::Lost(lost) => self.keep_loss(lost),
+            Event::RoundOver(SoFar::Run(_, measured), _) => self.keep(measured),
+            _ => Ok(()),
+        };
+        self.error = self.error.take().or(kept.err().map(|error| error.to_string()));
         ControlFlow::Continue(())
+    }
+
+    fn note(&mut self) -> Option<String> {
+        if self.is_told {
+            return None;
+        }
+        let error = self.error.take().or_else(|| self.resumable.failure())?;
+        self.is_told = true;
+        Some(format!(
+            "warning: the rounds from now on are not kept, and `--resume` would measure them again: {}: {error}; the run goes \
+             on, and can save its result only if this is fixed before its end",
+            self.folder.display()
+        ))
     }
 }
 
 impl Drop for Checkpoint<'_> {
-    /// Removes the files of a new run without a round.
+    /// Waits until all is written, and removes the files of a new run without a round.
     fn drop(&mut self) {
-        if self.resumable.kept().is_none() && !self.has_rounds {
-            self.resumable.finish();
-        }
+        self.resumable.end();
     }
 }

@@ -38,6 +38,11 @@ pub fn exist(run: &Path) -> bool {
     run.join(RESUME).join(RESUMABLE).is_file()
 }
 
+/// Encodes a value for a file.
+pub fn encode(value: &impl Serialize) -> io::Result<Vec<u8>> {
+    rmp_serde::to_vec_named(value).map_err(io::Error::other)
+}
+
 /// Returns an error unless this is a folder that only this user can have written, or read. Its files tell loadgen what to do.
 fn check_owner(path: &Path) -> io::Result<()> {
     // A link may lead to a folder of somebody else.
@@ -109,15 +114,20 @@ impl Files {
         Ok(names)
     }
 
-    /// Replaces a file. A crash of the machine leaves the earlier file or the whole new one.
-    pub fn write(&self, name: &str, value: &impl Serialize) -> io::Result<()> {
-        let bytes = rmp_serde::to_vec_named(value).map_err(io::Error::other)?;
+    /// Returns whether a round is kept.
+    pub fn has_round(&self) -> bool {
+        self.names().is_ok_and(|names| names.iter().any(|name| name.starts_with(ROUND)))
+    }
+
+    /// Replaces a file with a value as [`encode`] returns it. A crash of the machine leaves the earlier file or the whole
+    /// new one.
+    pub fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(NEW)
             .permissions(fs::Permissions::from_mode(0o600))
             .tempfile_in(&self.path)?;
-        file.write_all(&Sha256::digest(&bytes))?;
-        file.write_all(&bytes)?;
+        file.write_all(&Sha256::digest(bytes))?;
+        file.write_all(bytes)?;
         file.as_file().sync_all()?;
         file.persist(self.path(name))?;
         File::open(&self.path)?.sync_all()
@@ -169,7 +179,7 @@ mod tests {
         let run = tempfile::tempdir().unwrap();
         assert!(!exist(run.path()));
         let files = Files::create(run.path()).unwrap();
-        files.write("a", &vec![1, 2, 3]).unwrap();
+        files.write("a", &encode(&vec![1, 2, 3]).unwrap()).unwrap();
         assert!(!exist(run.path()), "without a state");
         assert_eq!(files.read::<Vec<u8>>("a").unwrap(), [1, 2, 3]);
         let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
@@ -188,7 +198,7 @@ mod tests {
     fn a_second_process_does_not_get_the_folder() {
         let run = tempfile::tempdir().unwrap();
         let files = Files::create(run.path()).unwrap();
-        files.write(RESUMABLE, &1).unwrap();
+        files.write(RESUMABLE, &encode(&1).unwrap()).unwrap();
         assert!(exist(run.path()));
         assert!(Files::open(run.path()).unwrap().is_none());
         assert!(Files::create(run.path()).is_err());
@@ -196,7 +206,7 @@ mod tests {
         assert_eq!(Files::open(run.path()).unwrap().unwrap().names().unwrap(), [RESUMABLE]);
         let files = Files::create(run.path()).unwrap();
         assert!(files.names().unwrap().is_empty());
-        files.write("round-000001-0", &1).unwrap();
+        files.write("round-000001-0", &encode(&1).unwrap()).unwrap();
         files.discard().unwrap();
         assert!(!run.path().join(RESUME).exists());
     }

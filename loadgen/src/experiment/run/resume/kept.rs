@@ -1,7 +1,8 @@
 //! Holds the state and the rounds of a run for a manager that resumes it.
 
-use std::cell::{OnceCell, Ref, RefCell};
+use std::cell::{Ref, RefCell};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -11,7 +12,7 @@ use super::files::{self, Files, ROUND};
 use super::refusals::{damaged, in_use, is_finished, nothing_to_resume, unlike};
 use crate::experiment::cache;
 use crate::experiment::folder::RESUMABLE;
-use crate::experiment::measured::{Earlier, Measured, MeasuredRound};
+use crate::experiment::measured::{Earlier, EarlierLoss, Measured, MeasuredRound};
 use crate::failure::Failure;
 use crate::record::ResumedRecord;
 
@@ -40,7 +41,7 @@ pub struct State {
     pub seed: u64,
     /// Number of contenders.
     pub contenders: usize,
-    /// Conditions that must be the same.
+    /// Conditions of the last manager.
     pub conditions: Conditions,
     /// Start of the run, as in its record.
     pub started: String,
@@ -50,6 +51,8 @@ pub struct State {
     pub began: SystemTime,
     /// Resumptions so far.
     pub resumed: Vec<ResumedRecord>,
+    /// Losses of workers so far, also in rounds that are measured again.
+    pub lost: Vec<EarlierLoss>,
 }
 
 /// A measured round, and the state of the run at its end.
@@ -73,24 +76,17 @@ pub struct Kept {
     /// Folder of the run.
     pub folder: PathBuf,
     /// The files, which this process has locked.
-    pub files: Files,
-    /// State of the run, without this resumption.
-    pub state: State,
+    pub files: Arc<Files>,
     /// Number of the round with which the run goes on.
     pub next: u32,
     /// Moment from which on no other manager lives.
     pub alone_since: Instant,
-    /// Number of workers of the rounds; `None` without a round.
-    pub workers: Option<u32>,
-    /// See [`Measured::took`].
-    pub took: Duration,
-    stages: Vec<u32>,
     /// End of the last round.
     ended: SystemTime,
-    /// This resumption, once it is one.
-    resumption: OnceCell<ResumedRecord>,
-    /// Rounds over all contenders, in their order, until [`Kept::take`] takes them.
-    rounds: RefCell<Vec<MeasuredRound>>,
+    /// State of the run, with this resumption once it has taken place.
+    state: RefCell<State>,
+    /// Results of the rounds that are kept, until [`Kept::take`] takes them: there may be many.
+    measured: RefCell<Measured>,
 }
 
 /// Identifies this build, because another one may write other fields.
@@ -98,15 +94,9 @@ pub fn build() -> String {
     cache::build().unwrap_or_else(|| env!("CARGO_PKG_VERSION").to_owned())
 }
 
-/// Writes [`State`].
-pub fn write_state(files: &Files, state: &State) -> std::io::Result<()> {
-    files.write(STATE, state)
-}
-
-/// Writes a round.
-pub fn write_round(files: &Files, kept: &KeptRound<&MeasuredRound>) -> std::io::Result<()> {
-    let MeasuredRound { number, contender, .. } = kept.round;
-    files.write(&format!("{ROUND}{number:06}-{contender}"), kept)
+/// Returns the name of the file with this round. Numbers have six digits, so that names are in the order of numbers.
+pub fn name_of(round: &MeasuredRound) -> String {
+    format!("{ROUND}{:06}-{}", round.number, round.contender)
 }
 
 impl Kept {
@@ -160,19 +150,20 @@ impl Kept {
         // A resumption without a round that is kept is part of this gap.
         state.resumed.retain(|resumed| resumed.from_round < next);
         let ended = rounds.last().map_or(state.began, |kept| kept.ended);
-        let last = rounds.last();
+        let (stages, took, workers) = match rounds.last() {
+            Some(KeptRound { stages, took, workers, .. }) => (stages.clone(), *took, *workers),
+            None => Default::default(),
+        };
+        let rounds = rounds.into_iter().map(|kept| kept.round).collect();
+        let measured = Measured { rounds, stages, took, workers, ..Measured::default() };
         Ok(Self {
             folder: folder.to_owned(),
-            files,
-            state,
+            files: Arc::new(files),
             next,
             alone_since,
-            workers: last.map(|kept| kept.workers),
-            took: last.map(|kept| kept.took).unwrap_or_default(),
-            stages: last.map(|kept| kept.stages.clone()).unwrap_or_default(),
             ended,
-            resumption: OnceCell::new(),
-            rounds: RefCell::new(rounds.into_iter().map(|kept| kept.round).collect()),
+            state: RefCell::new(state),
+            measured: RefCell::new(measured),
         })
     }
 
@@ -181,7 +172,7 @@ impl Kept {
     /// # Errors
     /// If that folder is gone.
     pub fn enter(&mut self) -> Result<(), Failure> {
-        let directory = &self.state.directory;
+        let directory = &self.state.get_mut().directory;
         if std::env::current_dir().is_ok_and(|here| here == *directory) {
             return Ok(());
         }
@@ -200,47 +191,53 @@ impl Kept {
         damaged(&self.files.path(STATE), why)
     }
 
-    /// Returns the state with this resumption, which takes place at the first call.
-    fn state(&self) -> State {
-        let resumption = self.resumption.get_or_init(|| {
-            let now = SystemTime::now();
-            ResumedRecord {
-                at: humantime::format_rfc3339_seconds(now).to_string(),
-                from_round: self.next,
-                gap_s: now.duration_since(self.ended).unwrap_or_default().as_secs_f64(),
-            }
+    /// Returns the state of the run, with this resumption once it has taken place.
+    pub fn state(&self) -> Ref<'_, State> {
+        self.state.borrow()
+    }
+
+    /// Sets the conditions under which the run goes on.
+    pub fn set_conditions(&mut self, conditions: Conditions) {
+        self.state.get_mut().conditions = conditions;
+    }
+
+    /// Resumes the run now. Returns all resumptions, and what else earlier managers know. `changed` are the told conditions
+    /// that have changed.
+    pub fn resume(&self, changed: &[String]) -> Earlier {
+        let now = SystemTime::now();
+        self.state.borrow_mut().resumed.push(ResumedRecord {
+            at: humantime::format_rfc3339_seconds(now).to_string(),
+            from_round: self.next,
+            gap_s: now.duration_since(self.ended).unwrap_or_default().as_secs_f64(),
+            changed: changed.to_vec(),
         });
-        let mut state = self.state.clone();
-        state.resumed.push(resumption.clone());
-        state
+        self.earlier()
+    }
+
+    fn earlier(&self) -> Earlier {
+        let State { started, command, resumed, lost, .. } = self.state().clone();
+        Earlier { started, command, resumed, lost }
     }
 
     /// Returns the rounds that are kept, until [`Kept::take`] takes them.
-    pub fn rounds(&self) -> Ref<'_, Vec<MeasuredRound>> {
-        self.rounds.borrow()
+    pub fn rounds(&self) -> Ref<'_, [MeasuredRound]> {
+        Ref::map(self.measured.borrow(), |measured| &measured.rounds[..])
     }
 
-    /// Returns the results of the run so far, which goes on now. Takes the rounds, of which there may be many.
+    /// Takes the results of the run so far.
     pub fn take(&self) -> Measured {
-        let State { started, command, resumed, .. } = self.state();
-        Measured {
-            rounds: self.rounds.take(),
-            stages: self.stages.clone(),
-            took: self.took,
-            earlier: Some(Earlier { started, command, resumed }),
-            ..Measured::default()
-        }
+        Measured { earlier: Some(self.earlier()), ..self.measured.take() }
     }
 
-    /// Removes rounds that are measured again, and writes down the resumption.
-    pub fn begin(&self) -> std::io::Result<()> {
-        // Numbers have six digits, so that names are in the order of numbers.
+    /// Removes the files of rounds that are measured again.
+    pub fn remove_rest(&self) -> std::io::Result<()> {
         let next = format!("{ROUND}{:06}", self.next);
         let stays = |name: &String| name == STATE || (name.starts_with(ROUND) && *name < next);
-        for name in self.files.names()?.iter().filter(|name| !stays(name)) {
-            self.files.remove(name)?;
-        }
-        write_state(&self.files, &self.state())
+        self.files
+            .names()?
+            .iter()
+            .filter(|name| !stays(name))
+            .try_for_each(|name| self.files.remove(name))
     }
 }
 
@@ -260,6 +257,7 @@ fn first_incomplete<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::run::resume::files::encode;
 
     fn round(number: u32, contender: usize) -> MeasuredRound {
         MeasuredRound { number, contender, ..MeasuredRound::default() }
@@ -285,25 +283,34 @@ mod tests {
             directory: PathBuf::from("/"),
             seed: 7,
             contenders: 2,
-            conditions: Conditions::new(),
+            conditions: Conditions::default(),
             started: "2026-11-30T08:30:00Z".to_owned(),
             command: Vec::new(),
             began: SystemTime::now() - Duration::from_secs(90),
             resumed,
+            lost: Vec::new(),
         }
+    }
+
+    fn write_state(files: &Files, state: &State) {
+        files.write(STATE, &encode(state).unwrap()).unwrap();
+    }
+
+    fn write_round(files: &Files, kept: &KeptRound<&MeasuredRound>) {
+        files.write(&name_of(kept.round), &encode(kept).unwrap()).unwrap();
     }
 
     /// Returns the folder of a run with these rounds, which ended this long ago.
     fn run(state: &State, rounds: &[(u32, usize, u64)]) -> tempfile::TempDir {
         let run = tempfile::tempdir().unwrap();
         let files = Files::create(run.path()).unwrap();
-        write_state(&files, state).unwrap();
+        write_state(&files, state);
         for (number, contender, ago) in rounds {
             let round = &round(*number, *contender);
             let ended = SystemTime::now() - Duration::from_secs(*ago);
             let took = Duration::from_secs(100 - ago);
             let kept = KeptRound { ended, stages: vec![5], took, workers: 2, round };
-            write_round(&files, &kept).unwrap();
+            write_round(&files, &kept);
         }
         run
     }
@@ -311,23 +318,30 @@ mod tests {
     #[test]
     fn whole_rounds_are_kept_and_others_are_removed() {
         let rounds = [(1, 1, 60), (1, 0, 50), (2, 0, 40)];
-        let earlier = |from_round| ResumedRecord { at: String::new(), from_round, gap_s: 1.0 };
+        let earlier = |from_round| ResumedRecord {
+            at: String::new(),
+            from_round,
+            gap_s: 1.0,
+            changed: Vec::new(),
+        };
         let run = run(&state(vec![earlier(1), earlier(2)]), &rounds);
         let kept = Kept::open(run.path()).unwrap();
-        assert_eq!((kept.next, kept.workers), (2, Some(2)));
+        assert_eq!((kept.next, kept.rounds().len()), (2, 2));
         let measured = kept.take();
         let order: Vec<_> = measured.rounds.iter().map(|it| (it.number, it.contender)).collect();
         assert_eq!(order, [(1, 1), (1, 0)]);
         assert_eq!((measured.stages, measured.took), (vec![5], Duration::from_secs(50)));
-        let resumed = measured.earlier.unwrap().resumed;
+        assert_eq!((measured.workers, measured.earlier.unwrap().resumed), (2, vec![earlier(1)]));
+        let changed = ["the kernel was \"1\", and is \"2\"".to_owned()];
+        let resumed = kept.resume(&changed).resumed;
         assert_eq!(resumed.iter().map(|it| it.from_round).collect::<Vec<_>>(), [1, 2]);
         assert!((49.0..55.0).contains(&resumed[1].gap_s), "{resumed:?}");
+        assert_eq!(resumed[1].changed, changed);
+        assert_eq!(kept.state().resumed, resumed);
         assert_eq!(kept.files.names().unwrap().len(), 4, "nothing is removed yet");
-        kept.begin().unwrap();
+        kept.remove_rest().unwrap();
         let names = kept.files.names().unwrap();
         assert_eq!(names, ["round-000001-0", "round-000001-1", "run"]);
-        drop(kept);
-        assert_eq!(Kept::open(run.path()).unwrap().state.resumed[0].gap_s, 1.0);
     }
 
     #[test]
@@ -365,10 +379,10 @@ mod tests {
         };
         let run = tempfile::tempdir().unwrap();
         let files = Files::create(run.path()).unwrap();
-        write_state(&files, &State { contenders: 1, ..state(Vec::new()) }).unwrap();
+        write_state(&files, &State { contenders: 1, ..state(Vec::new()) });
         let (ended, took) = (SystemTime::now(), Duration::ZERO);
         let kept = KeptRound { ended, stages: Vec::new(), took, workers: 2, round: &round };
-        write_round(&files, &kept).unwrap();
+        write_round(&files, &kept);
         drop(files);
         assert_eq!(Kept::open(run.path()).unwrap().take().rounds, [round]);
     }
@@ -377,8 +391,8 @@ mod tests {
     fn without_a_round_the_run_begins_again() {
         let run = run(&state(Vec::new()), &[]);
         let kept = Kept::open(run.path()).unwrap();
-        assert_eq!((kept.next, kept.workers), (1, None));
-        assert!((89.0..95.0).contains(&kept.state().resumed[0].gap_s));
+        assert_eq!((kept.next, kept.rounds().len()), (1, 0));
+        assert!((89.0..95.0).contains(&kept.resume(&[]).resumed[0].gap_s));
     }
 
     fn refused(run: &Path) -> String {
@@ -397,7 +411,7 @@ mod tests {
         assert!(told.contains("damaged_run") && told.contains(name), "{told}");
         let files = Files::open(run.path()).unwrap().unwrap();
         let other = State { build: "loadgen 0.0.1".to_owned(), ..state(Vec::new()) };
-        write_state(&files, &other).unwrap();
+        write_state(&files, &other);
         drop(files);
         let told = refused(run.path());
         assert!(told.contains("cannot_resume") && told.contains("0.0.1"), "{told}");

@@ -1,5 +1,7 @@
 //! `loadgen manager --resume`: another manager resumes a run whose manager has ended.
 
+mod troubles;
+
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
