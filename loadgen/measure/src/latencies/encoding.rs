@@ -10,7 +10,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Deserializer, Serializer, V2DeflateSerializer, V2Serializer};
 use serde::{Deserialize, Serialize, de, ser};
 
-use super::{DIGITS, Held, LONGEST_US, Latencies, MOST_FEW, TOO_MANY};
+use super::{DIGITS, Few, Held, LONGEST_US, Latencies, MOST_FEW, TOO_MANY};
 
 /// Number with which the V2 encoding of HdrHistogram begins.
 const V2: u32 = 0x1c84_9313;
@@ -22,6 +22,9 @@ const DEFLATE_HEADER: usize = 8;
 /// Limit for a decompressed histogram, in bytes. No histogram with our bounds and digits reaches
 /// the limit: each has 22,000 counters of up to 9 bytes.
 const MOST_BYTES: u64 = 1 << 20;
+
+/// Message about a histogram with [`TOO_MANY`] samples.
+const TOO_MANY_SAMPLES: &str = "more samples than a run can have";
 
 /// Length of the longest encoded count, in bytes.
 const LONGEST_COUNT: usize = 9;
@@ -67,19 +70,23 @@ impl Latencies {
         if has_least_count(&bytes[HEADER..]) {
             return Err("a count that no histogram can have".to_owned());
         }
-        let takes_much = Self::take_much(bytes);
+        if let Some(few) = Few::decode(counts(&bytes[HEADER..]).map(number)) {
+            return match few.len() >= TOO_MANY {
+                true => Err(TOO_MANY_SAMPLES.to_owned()),
+                false => Ok(Self(Held::Few(few))),
+            };
+        }
         let histogram: Histogram<u64> =
             Deserializer::new().deserialize(&mut bytes).map_err(|e| e.to_string())?;
         if histogram.len() >= TOO_MANY {
-            return Err("more samples than a run can have".to_owned());
+            return Err(TOO_MANY_SAMPLES.to_owned());
         }
-        // Spares a search for values that do not fit, in each of a thousand workers' reports.
-        Ok(if takes_much { Self(Held::Many(histogram)) } else { Self::from(histogram) })
+        Ok(Self(Held::Many(histogram)))
     }
 }
 
 impl Latencies {
-    /// Whether latencies in the HdrHistogram V2 encoding take 180 KB in memory, once decoded: they have many
+    /// Whether latencies in the HdrHistogram V2 encoding may take 180 KB in memory, once others are added: they have many
     /// different values.
     #[must_use]
     pub fn take_much(encoded: &[u8]) -> bool {
@@ -144,6 +151,19 @@ fn has_our_header(bytes: &[u8]) -> bool {
 /// byte without that bit or to the ninth byte.
 fn has_least_count(encoded: &[u8]) -> bool {
     counts(encoded).any(|count| count == [0xff; LONGEST_COUNT])
+}
+
+/// Decodes the bytes of a count: seven bits in each byte, the lowest first, and eight in the ninth byte; the lowest bit of
+/// the number is its sign (ZigZag). `None` if the bytes are cut off.
+fn number(count: &[u8]) -> Option<i64> {
+    let is_cut_off = count.len() < LONGEST_COUNT && count.last().is_none_or(|byte| *byte >= 0x80);
+    let bits = |byte: u8, at: usize| {
+        let own = if at + 1 < LONGEST_COUNT { byte & 0x7f } else { byte };
+        u64::from(own) << (7 * at)
+    };
+    let number = count.iter().enumerate().fold(0, |sum, (at, byte)| sum | bits(*byte, at));
+    let sign = -((number & 1) as i64);
+    (!is_cut_off).then_some((number >> 1) as i64 ^ sign)
 }
 
 /// Returns the bytes of each encoded count.
@@ -275,6 +295,39 @@ mod tests {
         fn a_histogram_survives_serialization(a in prop::collection::vec(1u64..700_000_000, 0..50)) {
             let bytes = rmp_serde::to_vec(&of(&a)).unwrap();
             prop_assert_eq!(rmp_serde::from_slice::<Latencies>(&bytes).unwrap(), of(&a));
+        }
+
+        #[test]
+        fn decoded_latencies_are_those_of_the_histogram(
+            a in prop::collection::vec((0u64..700_000_000, 1u64..1 << 40), 0..1_500),
+            run in 0u64..3_000,
+        ) {
+            let mut latencies = of(&(0..run).collect::<Vec<_>>());
+            a.iter().for_each(|(us, n)| latencies.record_n(Duration::from_micros(*us), *n));
+            let Some(histogram) = latencies.filled() else { return Ok(()) };
+            let mut bytes = Vec::new();
+            V2Serializer::new().serialize(&*histogram, &mut bytes).unwrap();
+            let decoded = Latencies::decode(&bytes).unwrap();
+            let told: Histogram<u64> = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            prop_assert_eq!(&*decoded.filled().unwrap(), &told);
+            prop_assert_eq!(decoded.len(), told.len());
+            prop_assert_eq!(&decoded, &latencies);
+            prop_assert_eq!(decoded.is_large(), Latencies::take_much(&bytes));
+        }
+
+        #[test]
+        fn what_is_decoded_is_what_the_histogram_decodes(counts in prop::collection::vec(any::<u8>(), 0..60)) {
+            let mut bytes = rmp_serde::to_vec(&of(&[5])).unwrap()[2..][..HEADER].to_vec();
+            bytes[4..8].copy_from_slice(&u32::try_from(counts.len()).unwrap().to_be_bytes());
+            bytes.extend(&counts);
+            if !has_least_count(&counts) {
+                let told: Result<Histogram<u64>, _> = Deserializer::new().deserialize(&mut &bytes[..]);
+                let told = told.ok().filter(|told| told.len() < TOO_MANY);
+                let decoded = Latencies::decode(&bytes).ok();
+                prop_assert_eq!(decoded.is_some(), told.is_some());
+                let recorded = |of: &Latencies| of.filled().map(|it| it.into_owned()).filter(|it| !it.is_empty());
+                prop_assert_eq!(decoded.as_ref().and_then(recorded), told.filter(|it| !it.is_empty()));
+            }
         }
 
         #[test]

@@ -4,13 +4,20 @@ use hdrhistogram::Histogram;
 
 use super::LONGEST_US;
 
-/// Most different values that are kept here: 2 KiB, a hundredth of a histogram.
+/// Most different values that are recorded here: 2 KiB, a hundredth of a histogram. Each new value costs a search and a move.
 pub(super) const MOST: usize = 128;
+
+/// Most different values that are decoded to here: 16 KiB. A manager of a thousand workers decodes and merges a few thousand
+/// distributions in a second, for each of which a histogram would be allocated, cleared and added in whole.
+const MOST_DECODED: usize = 1_024;
+
+/// Number of counters of the histogram.
+const COUNTERS: u64 = 21 << (BITS - 1);
 
 /// Number of binary digits of a value that the histogram tells apart, for three decimal digits.
 const BITS: u32 = 11;
 
-/// Latencies of at most [`MOST`] different values: the shortest value of each counter of the histogram in which a
+/// Latencies of few different values: the shortest value of each counter of the histogram in which a
 /// latency was counted, in µs, and the number of latencies there. In ascending order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Few(Vec<(u32, u64)>);
@@ -28,12 +35,37 @@ impl Few {
         Some(few)
     }
 
+    /// Decodes the counters of a histogram: a positive number is the count of the next one, and a negative number counts
+    /// further ones without latencies. `None` if there are more than [`MOST_DECODED`] different values, or if no
+    /// histogram has such counters.
+    pub(super) fn decode(numbers: impl Iterator<Item = Option<i64>>) -> Option<Self> {
+        let (mut few, mut index) = (Self::default(), 0_u64);
+        for number in numbers {
+            let number = number?;
+            let passed = if number < 0 { number.unsigned_abs() } else { 1 };
+            if number > 0 {
+                let value = value_at(index)?;
+                if few.0.len() == MOST_DECODED {
+                    return None;
+                }
+                few.0.push((value, number.unsigned_abs()));
+            }
+            index = index.checked_add(passed).filter(|index| *index <= COUNTERS)?;
+        }
+        Some(few)
+    }
+
+    /// Number of different values.
+    pub(super) fn values(&self) -> usize {
+        self.0.len()
+    }
+
     /// Adds `n` latencies of a value between 1 and [`LONGEST_US`]. Returns whether there was room for them.
     pub(super) fn add(&mut self, us: u64, n: u64) -> bool {
         let value = shortest(us);
         match self.0.binary_search_by_key(&value, |(value, _)| *value) {
             Ok(at) => self.0[at].1 = self.0[at].1.saturating_add(n),
-            Err(_) if self.0.len() == MOST => return false,
+            Err(_) if self.0.len() >= MOST => return false,
             Err(at) => self.0.insert(at, (value, n)),
         }
         true
@@ -63,6 +95,16 @@ impl Few {
 /// Returns the number of binary digits of `us` that the histogram does not tell.
 fn untold(us: u64) -> u32 {
     (u64::BITS - us.leading_zeros()).saturating_sub(BITS)
+}
+
+/// Returns the shortest latency of the counter of this index, in µs; `None` beyond [`LONGEST_US`].
+fn value_at(index: u64) -> Option<u32> {
+    let half = 1 << (BITS - 1);
+    let value = match index / half {
+        0 | 1 => index,
+        octave => (index % half + half).checked_shl(u32::try_from(octave - 1).ok()?)?,
+    };
+    u32::try_from(value).ok().filter(|value| u64::from(*value) <= LONGEST_US)
 }
 
 /// Returns the shortest latency that the histogram does not tell from `us`.
@@ -97,6 +139,37 @@ mod tests {
             assert_eq!(u64::from(shortest(us)), histogram.lowest_equivalent(us), "{us}");
             assert_eq!(longest(shortest(us)), histogram.highest_equivalent(us), "{us}");
         }
+    }
+
+    #[test]
+    fn counters_are_those_of_the_histogram() {
+        let mut histogram = histogram();
+        assert_eq!(histogram.distinct_values() as u64, COUNTERS);
+        let last = (0..COUNTERS).rev().find(|index| value_at(*index).is_some()).unwrap();
+        assert_eq!(value_at(last), Some(shortest(LONGEST_US)));
+        let mut values = Vec::new();
+        for index in 0..=last {
+            let value = value_at(index).unwrap();
+            histogram.record(value.into()).unwrap();
+            values.push(value);
+        }
+        let each: Vec<_> = histogram.iter_recorded().map(|at| at.count_at_value()).collect();
+        assert_eq!(each, vec![1; values.len()], "each value has a counter of its own");
+        assert!(values.is_sorted());
+    }
+
+    #[test]
+    fn counters_that_no_histogram_has_are_not_decoded() {
+        let decoded = |numbers: &[i64]| Few::decode(numbers.iter().map(|number| Some(*number)));
+        let most = COUNTERS as i64;
+        assert_eq!(decoded(&[-5, 7, 0, 2, -3]), Some(Few(vec![(5, 7), (7, 2)])));
+        assert!(decoded(&[-most]).is_some());
+        for none in
+            [&[-most, 0][..], &[-most - 1], &[i64::MIN], &[1 - most, 1], &[1; MOST_DECODED + 1]]
+        {
+            assert_eq!(decoded(none), None, "{:?}", &none[..1]);
+        }
+        assert_eq!(Few::decode([None].into_iter()), None);
     }
 
     proptest! {

@@ -23,15 +23,28 @@ const TOO_MANY: u64 = 1 << 63;
 /// A distribution of latencies in µs: an HDR histogram (G. Tene, <https://hdrhistogram.org>) with
 /// three significant digits from 1 µs to 10 min. Takes little memory until many different latencies are
 /// recorded, and merges without loss.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Latencies(Held);
 
-/// The latencies, in the form that takes the least memory: equal distributions have equal forms.
-#[derive(Debug, Clone, PartialEq)]
+/// The latencies: those of few different values take less memory than a histogram.
+#[derive(Debug, Clone)]
 enum Held {
     Few(Few),
-    /// More different values than fit into `Few`: 180 KB.
+    /// More different values than are recorded in `Few`, or decoded to it: 180 KB.
     Many(Histogram<u64>),
+}
+
+impl PartialEq for Latencies {
+    /// Compares values and their numbers. Equal distributions have different forms if one was recorded, and one decoded.
+    fn eq(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Held::Few(one), Held::Few(other)) => one == other,
+            (Held::Many(one), Held::Many(other)) => one == other,
+            (Held::Few(few), Held::Many(histogram)) | (Held::Many(histogram), Held::Few(few)) => {
+                histogram_of(few) == *histogram
+            }
+        }
+    }
 }
 
 impl Default for Latencies {
@@ -90,10 +103,13 @@ impl Latencies {
         }
     }
 
-    /// Whether the latencies have many different values, and so take 180 KB: see [`Self::take_much`].
+    /// Whether the latencies have many different values: see [`Self::take_much`].
     #[must_use]
     pub fn is_large(&self) -> bool {
-        matches!(self.0, Held::Many(_))
+        match &self.0 {
+            Held::Few(few) => few.values() > MOST_FEW,
+            Held::Many(_) => true,
+        }
     }
 
     /// Whether there are no latencies.
