@@ -11,6 +11,24 @@ Model: TypeAlias = Any
 
 
 @dataclass(frozen=True, kw_only=True)
+class AccountRecord:
+    """Ends of all planned requests of a round that lacks results of workers: `planned` is the sum of all other fields. With the warm-up, whose requests are in no other figure, unless iterations end the round."""
+
+    answered: int
+    """Requests with the expected response."""
+    cancelled: int
+    """Requests that the end of the round cut off."""
+    failed: int
+    """Requests that failed."""
+    lost: int
+    """Requests whose end nobody knows, because their worker was lost, or its report did not arrive. It may have sent them or not. They were due after its last report and before others took over, or were in flight at its last report."""
+    planned: int
+    """Requests that the load has, with changes of the load while the round ran."""
+    unsent: int
+    """Requests whose time came, but for which no user was free."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class AddressRecord:
     """One address that the server's host name resolves to, with the results of connecting to the address."""
 
@@ -276,6 +294,8 @@ LossOf: TypeAlias = Literal["rate", "latency", "cpu_time", "capacity"]
 class LossRecord:
     """A lost worker, and the time from which its load was missing."""
 
+    measured_again: bool
+    """Whether the round was measured again after `loadgen manager --resume`: the worker is missing in no figure."""
     round: int
     """First round that lacks the worker, from 1."""
     second: int | None
@@ -603,6 +623,8 @@ class ResumedRecord:
 
     at: str
     """Time of the resumption, when its workers were there."""
+    changed: list[str]
+    """What differs on the manager's host since the manager before this one, such as its kernel, in sentences; empty if nothing does, and in documents of earlier versions."""
     from_round: int
     """Number of the first round that was measured after the resumption, from 1. Rounds with lower numbers are those from before it."""
     gap_s: float
@@ -1899,6 +1921,8 @@ class ProfileRecord:
 class RoundRecord:
     """One measured pass over one target."""
 
+    account: AccountRecord | None
+    """Ends of all planned requests, if results of workers are missing; `null` in other rounds, if the round was stopped or rows ran out, in the closed model for a time, for iterations that may have another number of requests than one, for more than 20 million arrivals, or in earlier versions."""
     backend_pods: dict[str, PodsRecord]
     """Pods of each backend in a cluster, and their nodes, by the name of the backend; empty for backends elsewhere, and in earlier versions."""
     bottleneck: Bottleneck | None

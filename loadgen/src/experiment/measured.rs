@@ -9,7 +9,9 @@ use crate::engine::{LostWorker, Results};
 use crate::failure::Failure;
 use crate::lab::Observed;
 use crate::measure::{Counts, Phase, PostgresActivity, Series, Stacks};
-use crate::record::{BackendAloneRecord, Calibration, ResumedRecord, SliceRecord, StoppedEarly};
+use crate::record::{
+    AccountRecord, BackendAloneRecord, Calibration, ResumedRecord, SliceRecord, StoppedEarly,
+};
 
 /// Results of one round over one contender.
 ///
@@ -55,6 +57,8 @@ pub struct MeasuredRound {
     pub partner: Option<Partner>,
     /// Place among the slices of a start; `None` if the round had a start of its own.
     pub slice: Option<SliceRecord>,
+    /// Ends of all planned requests, if results of workers are missing and the number of planned requests is known.
+    pub account: Option<AccountRecord>,
     /// Whether the round reached its planned end with exactly the planned load.
     pub whole: bool,
     /// Whether an interruption, or an observer that ended the run, may have cut the round off.

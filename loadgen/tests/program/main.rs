@@ -10,6 +10,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod account;
 mod addresses;
 mod build;
 mod check;

@@ -36,7 +36,7 @@ pub struct LossRecord {
     #[serde(default)]
     pub taken_over_s: Option<f64>,
     /// Whether the round was measured again after `loadgen manager --resume`: the worker is missing in no figure.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default)]
     pub measured_again: bool,
     /// Reason of the loss, if known.
     pub why: String,

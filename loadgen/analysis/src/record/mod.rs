@@ -5,6 +5,7 @@
 //! `docs/reference/result-document.md` (`make reference`) follow from its name, its type and its
 //! comment. The last clause of the comment says when the field is `None`.
 
+mod account;
 mod backend_alone;
 mod bottleneck;
 mod capacity;
@@ -43,6 +44,7 @@ mod telemetry;
 mod threshold;
 mod verdict;
 
+pub use account::AccountRecord;
 pub use backend_alone::BackendAloneRecord;
 pub use bottleneck::Bottleneck;
 pub use capacity::{

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::account::AccountRecord;
 use super::bottleneck::Bottleneck;
 use super::connections::ConnectionsRecord;
 use super::duet::PartnerRecord;
@@ -66,6 +67,11 @@ pub struct RoundRecord {
     pub users_planned: u32,
     /// Planned users at the end, without those of lost workers that no other worker took over.
     pub users_achieved: u32,
+    /// Ends of all planned requests, if results of workers are missing; `None` in other rounds, if the round was stopped or
+    /// rows ran out, in the closed model for a time, for iterations that may have another number of requests than one, for more
+    /// than 20 million arrivals, or in earlier versions.
+    #[serde(default)]
+    pub account: Option<AccountRecord>,
     /// Greatest possible difference between the moments at which two workers had to start, for any
     /// delays of the paths between workers and manager; `None` without workers.
     pub start_skew_ms: Option<f64>,

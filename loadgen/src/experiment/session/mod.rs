@@ -1,6 +1,7 @@
 //! Measures rounds over targets, with only one target running at a time unless a job asks for another
 //! order: see `duet.rs`, `slices.rs` and `standing.rs`.
 
+mod account;
 mod backend_alone;
 mod calibration;
 mod duet;
@@ -29,6 +30,7 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
+use self::account::account;
 use self::calibration::{calibration, can_be_told};
 use self::generator::Generator;
 use self::pods::ReadyPods;
@@ -38,6 +40,7 @@ use self::standing::{ContenderIndex, Standing};
 pub use self::stopped::Stopped;
 use self::stopped::unless;
 use crate::analysis::statistics::order;
+use crate::cluster::OnLoss;
 use crate::engine::{Host, Plan, Results, TrialAnswer};
 use crate::experiment::control::Control;
 use crate::experiment::job::{Job, Method};
@@ -366,7 +369,13 @@ impl<'a> Session<'a> {
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
         let cut = self.interrupt.is_cancelled() || self.observers.stopped().is_some();
-        let mut round = MeasuredRound { postgres, whole, cut, ..round };
+        // A loss that ends the round stops the other workers, too.
+        let is_stopped = cut || job.on_loss == OnLoss::Fail || ended.is_some();
+        let account = match !is_stopped && !round.results.is_whole() {
+            true => account(&plan, &round.results).await,
+            false => None,
+        };
+        let mut round = MeasuredRound { postgres, whole, cut, account, ..round };
         let asked = match &self.lab {
             Some(lab) if round.whole => self.ask(lab, job).await,
             _ => Ok(Vec::new()),

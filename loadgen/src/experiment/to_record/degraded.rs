@@ -4,7 +4,7 @@ use crate::engine::{LostWorker, WorkerResults};
 use crate::experiment::job::Job;
 use crate::experiment::measured::{EarlierLoss, Measured};
 use crate::failure::Exit;
-use crate::record::{Degraded, LossRecord, ResumedRecord};
+use crate::record::{AccountRecord, Degraded, LossRecord, ResumedRecord};
 use crate::text::listed;
 
 /// Returns the reasons why the result is not what was planned, if any: lost workers, each listed
@@ -14,7 +14,10 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     for round in &measured.rounds {
         let (number, results) = (round.number, &round.results);
         let target = &job.contenders[round.contender].name;
-        let of_round = results.gaps().into_iter();
+        let of_account = round.account.map(|AccountRecord { planned, lost, .. }| {
+            format!("the end of {lost} of {planned} planned requests is unknown")
+        });
+        let of_round = results.gaps().into_iter().chain(of_account);
         gaps.extend(of_round.map(|gap| format!("round {number} ({target}): {gap}")));
         let of_probe = round.probe.iter().flat_map(|probe| {
             let lost = probe.lost.iter().map(|lost| format!("the probe was lost: {}", lost.why));

@@ -100,6 +100,7 @@ pub(super) fn round_record(
         slice: round.slice,
         users_planned: round.users,
         users_achieved: round.users_achieved(),
+        account: round.account,
         start_skew_ms: results.start_skew.map(|skew| ms(skew.any_path)),
         start_skew_symmetric_ms: results.start_skew.map(|skew| ms(skew.symmetric)),
         connections: Some(results.connections().into()),

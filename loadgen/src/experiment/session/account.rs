@@ -1,0 +1,36 @@
+//! Accounts for the planned requests of a round that lacks results of workers.
+
+use crate::engine::load::planned_requests;
+use crate::engine::{Plan, Results};
+use crate::measure::Phase;
+use crate::record::AccountRecord;
+
+/// Returns what became of all requests that the round was planned to send; `None` if their number is not known, or if rows
+/// ran out, so that users stopped before their planned end.
+pub(super) async fn account(plan: &Plan, results: &Results) -> Option<AccountRecord> {
+    if !results.ran_out().is_empty() {
+        return None;
+    }
+    // Takes up to a second.
+    let (of, changes) = (plan.clone(), results.changes.clone());
+    let planned = tokio::task::spawn_blocking(move || planned_requests(&of, &changes));
+    let planned = planned.await.ok()??;
+    // Iterations count from the end of the warm-up on, and time from its start on.
+    let warmup = plan.length().map(|_| Phase::Warmup);
+    let phases = [Phase::RampUp, Phase::Hold, Phase::Tail].into_iter().chain(warmup);
+    let (mut answered, mut failed, mut cancelled, mut unsent) = (0, 0, 0, 0);
+    for steps in phases.map(|phase| results.series.phase(phase)) {
+        let flows = plan.scenario.flows.iter().flat_map(|flow| flow.steps.clone());
+        for counts in flows.filter_map(|step| steps.get(step)) {
+            answered = counts.answered.len().saturating_add(answered);
+            failed = counts.failures().saturating_add(failed);
+            cancelled = counts.cancelled.saturating_add(cancelled);
+            unsent = counts.unsent.saturating_add(unsent);
+        }
+    }
+    // Counts come from the network, and a worker may claim anything.
+    let ended =
+        [answered, failed, cancelled, unsent].into_iter().try_fold(0_u64, u64::checked_add)?;
+    let lost = planned.checked_sub(ended)?;
+    Some(AccountRecord { planned, answered, failed, cancelled, unsent, lost })
+}
