@@ -18,8 +18,8 @@
 //! their imports, and `circles.rs` all files.
 //!
 //! Each crate is compiled as it needs (`[profile.release.package]` of the workspace): a request
-//! passes through `engine`, `measure` and `scenario`, which are compiled for speed. `cluster` and
-//! `analysis` are compiled for size, and this crate for a short build.
+//! passes through `engine`, `measure` and `scenario`, which are compiled for speed. `cluster` is
+//! compiled for size, and `analysis` and this crate for a short build.
 //!
 //! - [`scenario`]: parses TOML into a validated model; every error points at its line.
 //! - [`drafts`]: first scenarios from what people have, such as the document of an API; knows of
