@@ -74,7 +74,7 @@ mod tests {
         assert_eq!(planned("users = 3\niterations = 50", step), Some(50));
         assert_eq!(planned("users = 3\niterations_per_user = 5", step), Some(15));
         assert_eq!(planned("users = 3\nduration = \"2s\"", step), None);
-        assert_eq!(planned(open, &step.repeat(2)), None);
+        assert_eq!(planned(open, &format!("{step}[[step]]\nget = \"/b\"\n")), None);
         assert_eq!(planned(open, &format!("{step}repeat = 3\n")), None);
         let many = "model = \"open\"\nrate = 1_000_000\nduration = \"1h\"";
         assert_eq!(planned(many, step), None);

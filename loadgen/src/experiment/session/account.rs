@@ -1,13 +1,33 @@
 //! Accounts for the planned requests of a round that lacks results of workers.
 
+use super::Session;
+use crate::cluster::OnLoss;
 use crate::engine::load::planned_requests;
 use crate::engine::{Plan, Results};
+use crate::experiment::measured::MeasuredRound;
 use crate::measure::Phase;
 use crate::record::AccountRecord;
 
+impl Session<'_> {
+    /// Returns what became of all requests of a round that lacks results; `None` for other rounds, and if the round was stopped.
+    pub(super) async fn account(
+        &self,
+        plan: &Plan,
+        round: &MeasuredRound,
+        is_stopped: bool,
+    ) -> Option<AccountRecord> {
+        // A loss that ends the round stops the other workers, too.
+        let is_stopped = is_stopped || self.job().on_loss == OnLoss::Fail;
+        match is_stopped || round.results.is_whole() {
+            true => None,
+            false => account(plan, &round.results).await,
+        }
+    }
+}
+
 /// Returns what became of all requests that the round was planned to send; `None` if their number is not known, or if rows
 /// ran out, so that users stopped before their planned end.
-pub(super) async fn account(plan: &Plan, results: &Results) -> Option<AccountRecord> {
+async fn account(plan: &Plan, results: &Results) -> Option<AccountRecord> {
     if !results.ran_out().is_empty() {
         return None;
     }

@@ -30,7 +30,6 @@ use std::time::{Duration, Instant};
 
 use tokio_util::sync::CancellationToken;
 
-use self::account::account;
 use self::calibration::{calibration, can_be_told};
 use self::generator::Generator;
 use self::pods::ReadyPods;
@@ -40,7 +39,6 @@ use self::standing::{ContenderIndex, Standing};
 pub use self::stopped::Stopped;
 use self::stopped::unless;
 use crate::analysis::statistics::order;
-use crate::cluster::OnLoss;
 use crate::engine::{Host, Plan, Results, TrialAnswer};
 use crate::experiment::control::Control;
 use crate::experiment::job::{Job, Method};
@@ -369,12 +367,7 @@ impl<'a> Session<'a> {
         let after = self.postgres_activity().await;
         let postgres = after.zip(before).map(|(after, before)| after.since(&before));
         let cut = self.interrupt.is_cancelled() || self.observers.stopped().is_some();
-        // A loss that ends the round stops the other workers, too.
-        let is_stopped = cut || job.on_loss == OnLoss::Fail || ended.is_some();
-        let account = match !is_stopped && !round.results.is_whole() {
-            true => account(&plan, &round.results).await,
-            false => None,
-        };
+        let account = self.account(&plan, &round, cut || ended.is_some()).await;
         let mut round = MeasuredRound { postgres, whole, cut, account, ..round };
         let asked = match &self.lab {
             Some(lab) if round.whole => self.ask(lab, job).await,
