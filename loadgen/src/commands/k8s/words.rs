@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     /// Options that are packed with what is loaded, or count here alone.
-    const HERE: [&str; 50] = [
+    const HERE: [&str; 54] = [
         "otlp",
         "experiment",
         "quick",

@@ -224,10 +224,11 @@ fn base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
+    fn map(words: &[(&str, &str)]) -> BTreeMap<String, String> {
+        words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
+    }
+
     fn manifests() -> Manifests {
-        let map = |words: &[(&str, &str)]| {
-            words.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
-        };
         let tolerations = [
             Toleration { key: "load".to_owned(), value: None, effect: None },
             Toleration {
