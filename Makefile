@@ -265,6 +265,7 @@ test-kubernetes: ## Test runs in a real Kubernetes cluster, whose programs `make
 	$(CARGO) test $(CARGO_FLAGS) --workspace --test kubernetes --no-run
 	@set -e; PATH="$$PATH:/usr/sbin:/sbin"; test -x "$(BUILT)/loadgen"; \
 	if lacks=$$($(CLUSTER)/needs $(KUBERNETES)); then \
+		if $(CAN_MAKE_IMAGES); then compose/offline/make-images "$(BUILT)/loadgen" targets redis postgres; fi; \
 		$(CLUSTER)/with $(KUBERNETES) "$(BUILT)/loadgen" \
 			$(CARGO) test $(CARGO_FLAGS) --workspace --test kubernetes -- --nocapture --test-threads 1; \
 	else \
