@@ -105,7 +105,7 @@ fn a_check_says_what_the_cluster_would_measure() {
     let checked = run(&project, &["--check"]);
     assert_eq!(checked.code, Some(0), "{}", checked.said());
     for line in [
-        "  measures    sizes: 5 rounds over each of 1 arm: small\n",
+        "  measures    sizes: 5 rounds over each of 2 arms: small, rows\n",
         "  measures    highest: nothing\n",
         "  left out    huge (sizes): not comparable here: needs 16 CPUs for the targets, which have 3\n",
         "  left out    local: has no image: --target-image local=IMAGE\n",
@@ -117,7 +117,7 @@ fn a_check_says_what_the_cluster_would_measure() {
     assert!(!project.path("runs").exists(), "nothing was begun");
     // An image on the command line is as good as one in the file.
     let checked = run(&project, &["--check", "--target-image=local=registry/local:1"]);
-    let line = "sizes: 5 rounds over each of 2 arms: small, here\n";
+    let line = "sizes: 5 rounds over each of 3 arms: small, here, rows\n";
     assert!(checked.stdout.contains(line), "{}", checked.stdout);
 }
 
@@ -125,7 +125,7 @@ fn a_check_says_what_the_cluster_would_measure() {
 fn without_a_right_on_nodes_all_arms_are_measured_and_a_note_says_so() {
     let checked = run(&project(), &["--check", "--target-node-selector=pool=app"]);
     assert_eq!(checked.code, Some(0), "{}", checked.said());
-    assert!(checked.stdout.contains("2 arms: small, huge\n"), "{}", checked.stdout);
+    assert!(checked.stdout.contains("3 arms: small, huge, rows\n"), "{}", checked.stdout);
     assert!(words(&checked.stderr).contains("does not tell you the CPUs"), "{}", checked.stderr);
 }
 

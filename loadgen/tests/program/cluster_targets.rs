@@ -68,7 +68,7 @@ fn targets_that_no_cluster_can_run_are_refused() {
     let project = project();
     for (given, said) in [
         (&["--target=local"][..], "has no image"),
-        (&["--target=filled"], "from which the backend in a cluster cannot be reached"),
+        (&["--target=filled"], "from which the backend in the cluster cannot be reached"),
         (&["--target=stored", "--backend-image=mongo=m:1"], "runs no backend of this name"),
         (&["--target=stored", "--backend-image=redis=r:1"], "no target asks for redis"),
         (&["--target=shop", "--runtime=podman"], "run in pods of the cluster"),

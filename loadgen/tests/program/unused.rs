@@ -306,6 +306,7 @@ const K8S: &[(&str, &[&[&str]])] = &[
     ("target-node-selector", &[&["--target-node-selector=a=b", SERVER]]),
     ("target-requests", NEVER),
     ("target-toleration", &[&["--target-toleration=a", SERVER]]),
+    ("target-image", &[&["--target-image=a", SERVER]]),
     ("backend-image", &[&["--backend-image=redis=a", SERVER]]),
     ("backend-node-selector", &[&["--backend-node-selector=a=b", SERVER]]),
     ("backend-requests", NEVER),
@@ -316,6 +317,35 @@ const K8S: &[(&str, &[&[&str]])] = &[
     ("web-control", &[&["--web-control", SERVER]]),
     ("prometheus", &[&["--prometheus", SERVER]]),
     ("save", &[&["--save=a.toml", SERVER]]),
+];
+
+/// An experiment in a cluster has the options of an experiment, and of pods.
+const K8S_EXPERIMENT: &[(&str, &[&[&str]])] = &[
+    ("context", NEVER),
+    ("start-timeout", NEVER),
+    ("experiment", NEVER),
+    ("quick", &[&["--quick"]]),
+    ("check", NEVER),
+    ("rounds", NEVER),
+    ("warmup", NEVER),
+    ("seed", NEVER),
+    ("no-progress", NEVER),
+    ("otlp", NEVER),
+    ("trace-one-in", &[&["--trace-one-in=9"]]),
+    ("out", NEVER),
+    ("format", NEVER),
+    ("json", &[&["--json", "--format=csv"]]),
+    ("runtime", &[&["--runtime=podman"]]),
+    ("cpus", NEVER),
+    ("memory", NEVER),
+    ("backend-cpus", &[&["--backend-cpus=1"]]),
+    ("backend-memory", &[&["--backend-memory=1g"]]),
+    ("url", &[&[SERVER]]),
+    ("no-calibrate", &[&["--no-calibrate"]]),
+    // All groups need servers, so that these have an effect.
+    ("target-image", &[&["--target-image=other=a"]]),
+    ("target-node-selector", NEVER),
+    ("target-toleration", NEVER),
 ];
 
 fn all() -> Vec<Line> {
@@ -342,6 +372,11 @@ fn all() -> Vec<Line> {
         let of_manager = of_manager.filter(|(_, option, _)| !has(option)).collect::<Vec<_>>();
         of(command, K8S).chain(of_manager)
     });
+    let has = |option: &str| K8S_EXPERIMENT.iter().any(|(own, _)| *own == option);
+    let of_pods =
+        of("k8s experiment", K8S).filter(|(_, option, _)| !has(option) && *option != "save");
+    let of_pods: Vec<Line> = of_pods.collect();
+    let cluster = cluster.chain(of("k8s experiment", K8S_EXPERIMENT)).chain(of_pods);
     runs.chain(others).chain(shared).chain(cluster).chain(OTHERS.iter().copied()).collect()
 }
 
@@ -386,11 +421,13 @@ fn an_option_without_effect_is_a_usage_error_with_advice() {
         for arguments in unused {
             let mut words: Vec<&str> = command.split_whitespace().collect();
             let is_cluster = command.starts_with("k8s ");
-            let measures = is_cluster || ["", "run", "capacity", "manager"].contains(&command);
+            let is_experiment = command.ends_with("experiment");
+            let measures = (is_cluster && !is_experiment)
+                || ["", "run", "capacity", "manager"].contains(&command);
             if measures && !arguments.iter().any(|word| word.starts_with("-s=")) {
                 words.push("-s=plain.toml");
             }
-            if command == "experiment" {
+            if is_experiment {
                 words.push("experiment.toml");
             }
             if command == "manager" {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::servers::{Site, quantities, random_key, record_of};
+use super::site::{Site, quantities, random_key, record_of};
 use crate::cli::K8sPodArgs;
 use crate::experiment::subject::DeployedBackend;
 use crate::failure::{Exit, Failure};

@@ -7,6 +7,7 @@ mod follow;
 mod images;
 pub(super) mod packed;
 mod servers;
+mod site;
 mod words;
 
 use std::collections::BTreeMap;

@@ -2,26 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use rand::TryRng as _;
-use rand::rngs::SysRng;
-
 use super::backends::{self, BackendPod};
 use super::images::Images;
-use crate::cli::{K8sArgs, K8sPodArgs};
+use super::site::{Site, quantities, random_key, record_of};
+use crate::cli::K8sArgs;
 use crate::experiment::contender::{Contender, Numbers, product};
 use crate::experiment::job::{Job, Method};
 use crate::experiment::run::Run;
 use crate::experiment::subject::{Deployed, Server, Subject};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{OBSERVER_PORT, Placing, Ready, Role, ServerPods, Servers, Toleration};
-use crate::lab::{
-    CONTAINER_FOLDER, Home, Observers, Ready as Check, Runtime, Size, TargetSpec, start_limit,
-};
-use crate::record::{LimitsRecord, ServerRecord};
-use crate::scenario::{Backend, Cpus, Existing, Limits, Memory};
-
-/// Number of bytes of the observers' key.
-const KEY_LENGTH: usize = 16;
+use crate::lab::{CONTAINER_FOLDER, Observers, Ready as Check, Size, TargetSpec, start_limit};
+use crate::record::ServerRecord;
+use crate::scenario::Backend;
 
 /// Most servers of a run: their numbers have two digits in the names of what belongs to them.
 const MOST: usize = 99;
@@ -76,20 +69,6 @@ pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<
     let existing = job.scenario.existing;
     let site = Site { home, runtime: job.runtime, existing, name, args: &args.pods };
     build(&wanted, &site)
-}
-
-/// What the servers of a run have in common.
-pub(super) struct Site<'a> {
-    /// Project of the targets.
-    pub home: &'a Home,
-    /// Limits of pods.
-    pub runtime: Runtime,
-    /// Data that backends have at the beginning.
-    pub existing: Existing,
-    /// Name of the run.
-    pub name: &'a str,
-    /// Options of the pods.
-    pub args: &'a K8sPodArgs,
 }
 
 /// Returns these servers, and the backends for which they ask: for the cluster, and for the manager, in the order of the
@@ -240,23 +219,6 @@ fn pods(
     }
 }
 
-/// Returns limits as a cluster takes them.
-pub(super) fn quantities(limits: Limits) -> BTreeMap<String, String> {
-    let cpus = limits.cpus.map(|cpus: Cpus| ("cpu".to_owned(), f64::from(cpus).to_string()));
-    let memory =
-        limits.memory.map(|memory: Memory| ("memory".to_owned(), memory.bytes().to_string()));
-    cpus.into_iter().chain(memory).collect()
-}
-
-/// Returns the limits of a pod, for the record.
-pub(super) fn record_of(pods: &ServerPods) -> LimitsRecord {
-    let quantity = |name: &str| pods.placing.limits.get(name);
-    LimitsRecord {
-        cpus: quantity("cpu").and_then(|cpus| cpus.parse().ok()),
-        memory_bytes: quantity("memory").and_then(|bytes| bytes.parse().ok()),
-    }
-}
-
 fn server(of: &Wanted, pods: &ServerPods, key: &str, backends: &[&BackendPod]) -> Server {
     let Wanted { contender, target, .. } = of;
     let entry = &target.entry;
@@ -292,12 +254,4 @@ fn slug(name: &str) -> String {
     let small = name.to_ascii_lowercase();
     let letters = small.chars().filter(char::is_ascii_alphanumeric);
     letters.take(LONGEST).collect()
-}
-
-pub(super) fn random_key() -> Result<String, Failure> {
-    let mut bytes = [0; KEY_LENGTH];
-    SysRng
-        .try_fill_bytes(&mut bytes)
-        .map_err(|error| super::failed("make a key", &error.to_string()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
