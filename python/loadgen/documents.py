@@ -21,7 +21,7 @@ class AccountRecord:
     failed: int
     """Requests that failed."""
     lost: int
-    """Requests whose end nobody knows, because their worker was lost, or its report did not arrive. It may have sent them or not. They were due after its last report and before others took over, or were in flight at its last report."""
+    """Requests without a known end, because their worker was lost, or its report did not arrive. The worker may have sent them or not: they waited or were in flight at its last report, or were due after it, before others took over. Without a takeover, these are also those that were due long after the loss, which nobody sent."""
     planned: int
     """Requests that the load has, with changes of the load while the round ran."""
     unsent: int
@@ -1570,7 +1570,7 @@ class LoadRecord:
     model: str
     """Load model: `closed` or `open`."""
     one_start: bool
-    """Whether all rounds of a target had one start, in which all targets were up and were loaded in turn: the quick form of an experiment; false in earlier versions."""
+    """Whether all rounds of a target had one start, in which all targets were up and were loaded in turn: the quick form of an experiment, or servers that loadgen has deployed in a cluster; false in earlier versions."""
     probe_per_s: float | None
     """Planned rate of the probe, in requests/s; `null` without a probe, or in earlier versions."""
     ramp_up_s: float
@@ -1922,7 +1922,7 @@ class RoundRecord:
     """One measured pass over one target."""
 
     account: AccountRecord | None
-    """Ends of all planned requests, if results of workers are missing; `null` in other rounds, if the round was stopped or rows ran out, in the closed model for a time, for iterations that may have another number of requests than one, for more than 20 million arrivals, or in earlier versions."""
+    """Ends of all planned requests, if results of workers are missing; `null` in other rounds, with slices, if the round was stopped, no worker was left or rows ran out, in the closed model for a time, for iterations that may have another number of requests than one or that follow start steps, for more than 20 million arrivals, or in earlier versions."""
     backend_pods: dict[str, PodsRecord]
     """Pods of each backend in a cluster, and their nodes, by the name of the backend; empty for backends elsewhere, and in earlier versions."""
     bottleneck: Bottleneck | None

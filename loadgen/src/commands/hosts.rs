@@ -14,8 +14,8 @@ use crate::process::{on_all_cpus, print};
 use crate::text::{count, lay_out, paragraphs, rate, say};
 
 const LEGEND: &str = "files: open files of a worker; ports: for connections to one server; clock: ahead of this \
-    host's, which changes nothing; requests/s: of all workers of the host at most, to a server on its own loopback \
-    interface, which shares its CPUs. A network, TLS, or a scenario with more to do allow fewer";
+    host's, which changes nothing; requests/s: of all workers of the host, to a server on its own loopback \
+    interface, which shares its CPUs: alone, they send more. A network, TLS, or a scenario with more to do allow fewer";
 
 /// Runs a subcommand of `hosts`.
 pub(super) fn run(command: &HostsCommand) -> Result<Exit, Failure> {
@@ -165,7 +165,7 @@ fn together(checked: &[Checked]) -> Option<String> {
     let workers: u32 = checked.iter().map(|of| of.host.workers).sum();
     (checked.len() > 1).then(|| {
         format!(
-            "all {workers} workers have equal shares: together, they send up to {} requests/s, {workers} times the \
+            "all {workers} workers have equal shares: together, they send about {} requests/s, {workers} times the \
              {} of a worker on {host}",
             rate(slowest * f64::from(workers)),
             rate(slowest)

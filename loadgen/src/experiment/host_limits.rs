@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::net::IpAddr;
 
 use miette::Diagnostic;
 use thiserror::Error;
@@ -10,7 +11,7 @@ use super::job::Job;
 use super::system_limits::RESERVED_FILES;
 use crate::cluster::{HostShares, OnLoss};
 use crate::engine::Share;
-use crate::scenario::Sharing;
+use crate::scenario::{ServerUrl, Sharing};
 use crate::text::{count, listed};
 
 /// Hosts of workers, with what the check needs of the load.
@@ -19,6 +20,9 @@ pub struct HostLimits {
     hosts: Vec<HostShares>,
     sharing: Sharing,
     on_loss: OnLoss,
+    /// Whether the number of ports that the load needs is unknown: a name may have several addresses, each of which has
+    /// all ports, and a socket needs none.
+    any_ports: bool,
 }
 
 /// Hosts whose limits do not carry their shares of the users.
@@ -98,7 +102,8 @@ fn remedies(lacking: &[(String, Lack)]) -> String {
 impl HostLimits {
     /// Returns the hosts with the load of a job.
     pub fn of(hosts: Vec<HostShares>, job: &Job) -> Self {
-        Self { hosts, sharing: job.scenario.http.sharing, on_loss: job.on_loss }
+        let any_ports = !job.subject.running().iter().all(|server| is_address(&server.url));
+        Self { hosts, sharing: job.scenario.http.sharing, on_loss: job.on_loss, any_ports }
     }
 
     /// Returns the hosts with users that have a connection each.
@@ -125,21 +130,32 @@ impl HostLimits {
         let all = each.iter().fold(0, |all: u32, more| all.saturating_add(*more)).min(users);
         let limits = host.limits;
         let files = limits.open_files.filter(|limit| u64::from(most) + RESERVED_FILES > *limit);
-        let ports = limits.local_ports.filter(|ports| all > *ports);
+        let ports = limits.local_ports.filter(|ports| !self.any_ports && all > *ports);
         let files = files.map(|limit| Lack::Files { connections: most, limit });
         files.or(ports.map(|ports| Lack::Ports { connections: all, ports }))
     }
 
     /// Returns the number of connections of a worker at most.
     fn connections(&self, share: Share, users: u32) -> u32 {
-        // The others have the users of one that is lost.
+        // The others have the users of a host that is lost, or of one worker where there is one host.
         if self.on_loss == OnLoss::Redistribute && share.of > 1 {
-            return users.div_ceil(share.of - 1);
+            let most = self.hosts.iter().map(|host| host.shares.len()).max().unwrap_or(0);
+            let most = u32::try_from(most).unwrap_or(u32::MAX);
+            let lost = if most < share.of { most.max(1) } else { 1 };
+            return users.div_ceil(share.of - lost);
         }
         // Shares that the connections do not fit are refused elsewhere.
         let shared = share.connections(self.sharing, users).ok().flatten();
-        shared.unwrap_or(share.users(users))
+        let own = share.users(users);
+        shared.map_or(own, |shared| shared.min(own))
     }
+}
+
+/// Returns whether the host of a URL is an address, and no name or socket.
+fn is_address(url: &str) -> bool {
+    let url = ServerUrl::parse(url).ok();
+    let host = url.as_ref().and_then(|server| server.url.host_str());
+    host.is_some_and(|host| host.trim_matches(['[', ']']).parse::<IpAddr>().is_ok())
 }
 
 #[cfg(test)]
@@ -199,5 +215,19 @@ mod tests {
         assert!(narrow.allow(101).is_err());
         let files = Lack::Files { connections: 51, limit: 150 };
         assert_eq!(lost.allow(101).unwrap_err().lacking, [("a".to_owned(), files)]);
+        let two = vec![host("a", 0..2, 200, 10_000), host("b", 2..3, 200, 10_000)];
+        let lost = HostLimits { hosts: two, ..lost };
+        assert_eq!(lost.allow(100), Ok(()));
+        assert!(lost.allow(101).is_err(), "b alone has the users of a");
+    }
+
+    #[test]
+    fn ports_count_for_one_address_only() {
+        let is = |url: &str| is_address(url);
+        assert!(is("http://10.0.0.1:8000") && is("https://[::1]:8000"));
+        assert!(!is("http://app:8000") && !is("http+unix://%2Frun%2Fapp.sock"));
+        let hosts = vec![host("a", 0..3, 10_000, 100)];
+        let named = HostLimits { any_ports: true, ..HostLimits::of_users(hosts) };
+        assert_eq!(named.allow(300), Ok(()), "a name may have several addresses");
     }
 }

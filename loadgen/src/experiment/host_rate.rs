@@ -54,7 +54,9 @@ pub async fn host_rate(workers: u32) -> Option<HostRate> {
     let own = [std::process::id()].into_iter().chain(cluster.pids());
     let window = Window::open(own.map(|pid| Watched::process("own", pid)).collect());
     let results = cluster.round(plan, CancellationToken::new(), |_, _| {}).await;
+    // Some systems do not tell how busy their CPUs are.
     let observed = window.map(Window::close).ok();
+    let observed = observed.filter(|of| !of.machine.programs_percent.is_empty());
     cluster.quit().await;
     let others = observed.map(|observed| observed.others_percent(&cpus.into_iter().collect()));
     let rate_per_s = rate(&results.ok()?)?;

@@ -153,9 +153,10 @@ impl Job {
         self.method.is_one_start() || self.subject.is_deployed()
     }
 
-    /// Returns whether one copy of the data in the backends serves all contenders, one after another or at the same time.
+    /// Returns whether one copy of the data may serve all contenders, one after another or at the same time. Servers that
+    /// loadgen has deployed are up together, and may share a store of the user's.
     fn shares_data(&self) -> bool {
-        self.method != Method::Rounds || !self.subject.deployed_backends().is_empty()
+        self.method != Method::Rounds || self.subject.is_deployed()
     }
 
     /// Returns whether targets are measured with several numbers of server workers or users.

@@ -52,8 +52,10 @@ pub struct Follower<'a> {
 pub struct Followed {
     /// Exit code of loadgen in the manager's pod; `None` if the run was interrupted before it began.
     pub exit_code: Option<u8>,
-    /// What happened to pods that did not end by themselves.
+    /// Events of pods that did not end by themselves.
     pub troubles: Vec<String>,
+    /// Whether something of the run may be left in the cluster.
+    pub is_left: bool,
 }
 
 impl Follower<'_> {
@@ -126,11 +128,12 @@ impl Follower<'_> {
         followed: Result<Followed, KubernetesError>,
         under_way: UnderWay,
     ) -> Result<Followed, KubernetesError> {
+        let mut is_left = true;
         if !followed.as_ref().is_err_and(KubernetesError::leaves_the_run) {
-            remove(self.kubectl, self.run).await;
+            is_left = !remove(self.kubectl, self.run).await;
         }
         drop(under_way);
-        followed
+        followed.map(|followed| Followed { is_left, ..followed })
     }
 
     /// Waits for the manager of a run that has not begun, and attends the run.
@@ -309,7 +312,7 @@ impl Follower<'_> {
                         self.note_servers(troubles).await;
                         let troubles = troubles.lines();
                         fetch.done().await;
-                        return Ok(Followed { exit_code: Some(code), troubles });
+                        return Ok(Followed { exit_code: Some(code), troubles, is_left: true });
                     }
                     Fetched::Broken { why, was_alive } => (why, was_alive),
                 };
@@ -356,7 +359,11 @@ impl Follower<'_> {
         if manager.exit_code == Some(130) {
             // A second Ctrl-C on its terminal.
             troubles.add(place, "it was interrupted, and has no result");
-            return Ok(Followed { exit_code: Some(130), troubles: troubles.lines() });
+            return Ok(Followed {
+                exit_code: Some(130),
+                troubles: troubles.lines(),
+                is_left: true,
+            });
         }
         let how = manager.trouble.as_deref();
         let how = how.unwrap_or("it was asked to end before its result was taken");

@@ -97,10 +97,12 @@ pub(super) async fn create(
     }
 }
 
-/// Removes all that belongs to a run, and waits until it is gone.
-pub(super) async fn remove(kubectl: &Kubectl, run: &ClusterRun) {
+/// Removes all that belongs to a run, and waits until it is gone. Returns whether it is.
+pub(super) async fn remove(kubectl: &Kubectl, run: &ClusterRun) -> bool {
     let words = ["delete", run.owned(), &run.selector, "--cascade=foreground", "--timeout=45s"];
-    if let Err(error) = kubectl.run(&words, "").await {
+    let removed = kubectl.run(&words, "").await;
+    if let Err(error) = &removed {
         say(format!("job/{} may be left in the cluster: {error}", run.name));
     }
+    removed.is_ok()
 }

@@ -54,7 +54,7 @@ async fn arrivals_of_a_lost_worker_are_lost_until_others_take_over() {
     // second, plus the time in which the manager notices the closed connection.
     let lost = of(account, "lost");
     assert!((50..=300).contains(&lost), "{lost}");
-    let told = format!("the end of {lost} of 1400 planned requests is unknown");
+    let told = format!("{lost} of 1400 planned requests were never sent, or have no known end");
     assert!(reason.contains(&told), "{reason}");
 }
 

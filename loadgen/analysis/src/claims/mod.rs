@@ -176,8 +176,8 @@ impl<'a> Judging<'a> {
         let figures = figures(&target.rounds, self.metric);
         match figures.is_empty() {
             true if is_memory(self.metric) => Err(format!(
-                "{name} lacks this figure: the memory of processes counts the pages that they share \
-                 several times, so memory is judged in containers only (--runtime podman)"
+                "{name} lacks this figure: the memory of processes, also of those in pods, counts the pages that \
+                 they share several times, so memory is judged with --runtime podman only"
             )),
             true => Err(format!("{name} lacks this figure in a round of full length")),
             false => Ok(figures),

@@ -17,7 +17,8 @@ pub struct AccountRecord {
     pub cancelled: u64,
     /// Requests whose time came, but for which no user was free.
     pub unsent: u64,
-    /// Requests whose end nobody knows, because their worker was lost, or its report did not arrive. It may have sent them
-    /// or not. They were due after its last report and before others took over, or were in flight at its last report.
+    /// Requests without a known end, because their worker was lost, or its report did not arrive. The worker may have sent
+    /// them or not: they waited or were in flight at its last report, or were due after it, before others took over.
+    /// Without a takeover, these are also those that were due long after the loss, which nobody sent.
     pub lost: u64,
 }

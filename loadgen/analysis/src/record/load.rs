@@ -55,7 +55,7 @@ pub struct LoadRecord {
     /// Rounds for each target; with slices, starts.
     pub rounds: u32,
     /// Whether all rounds of a target had one start, in which all targets were up and were loaded in turn:
-    /// the quick form of an experiment; false in earlier versions.
+    /// the quick form of an experiment, or servers that loadgen has deployed in a cluster; false in earlier versions.
     #[serde(default)]
     pub one_start: bool,
     /// Slices of each start; each slice is an entry of the target's `rounds`. `None` without

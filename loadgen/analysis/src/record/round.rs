@@ -67,9 +67,9 @@ pub struct RoundRecord {
     pub users_planned: u32,
     /// Planned users at the end, without those of lost workers that no other worker took over.
     pub users_achieved: u32,
-    /// Ends of all planned requests, if results of workers are missing; `None` in other rounds, if the round was stopped or
-    /// rows ran out, in the closed model for a time, for iterations that may have another number of requests than one, for more
-    /// than 20 million arrivals, or in earlier versions.
+    /// Ends of all planned requests, if results of workers are missing; `None` in other rounds, with slices, if the round was
+    /// stopped, no worker was left or rows ran out, in the closed model for a time, for iterations that may have another
+    /// number of requests than one or that follow start steps, for more than 20 million arrivals, or in earlier versions.
     #[serde(default)]
     pub account: Option<AccountRecord>,
     /// Greatest possible difference between the moments at which two workers had to start, for any

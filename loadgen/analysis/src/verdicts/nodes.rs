@@ -63,7 +63,7 @@ mod tests {
     use loadgen_measure::PodsRecord;
 
     #[test]
-    fn only_busy_nodes_with_workers_are_named() {
+    fn busy_nodes_that_parts_of_the_test_share_are_named() {
         let nodes = [("node-a", 80.0), ("node-b", 90.0), ("node-c", 20.0)];
         let nodes_busy_percent = nodes.map(|(node, busy)| (node.to_owned(), busy)).into();
         let target_pods = Some(PodsRecord { nodes_busy_percent, ..PodsRecord::default() });

@@ -33,7 +33,7 @@ pub struct HostReport {
     /// Its limits on each worker.
     #[serde(flatten)]
     pub limits: SystemLimits,
-    /// Requests/s that its workers send at most together, to a server on its loopback interface that shares its CPUs;
+    /// Requests/s that its workers sent together, to a server on its loopback interface that shares its CPUs;
     /// `None` if it could not be measured.
     pub rate_per_s: Option<f64>,
     /// CPU time of other programs there while the rate was measured, in % of one CPU; `None` if unknown.

@@ -60,7 +60,7 @@ pub enum Starting {
     Asking(usize),
     /// The program, of so many bytes, is copied to these hosts.
     Copying(Vec<String>, u64),
-    /// So many hosts measure what their workers send at most.
+    /// So many hosts measure how much their workers send.
     Measuring(usize),
     /// So many workers are started, on so many hosts.
     Workers(u32, usize),
@@ -76,7 +76,7 @@ impl fmt::Display for Starting {
                 write!(f, "copying loadgen ({megabytes} MB) to {}", names.join(", "))
             }
             Self::Measuring(count) => {
-                write!(f, "measuring what the workers of {} send at most", hosts(*count))
+                write!(f, "measuring how much the workers of {} send", hosts(*count))
             }
             Self::Workers(count, on) => {
                 write!(f, "starting {} on {}", counted((*count).into(), "worker"), hosts(*on))

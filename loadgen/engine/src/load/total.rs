@@ -12,7 +12,8 @@ const MOST_ARRIVALS: usize = 20_000_000;
 /// the start of the warm-up on if time ends the round, and after the warm-up if iterations do.
 ///
 /// `None` if no such number exists or if it is not counted: in the closed model for a time, where a slower server gets
-/// fewer requests; if an iteration may have another number of requests than one; and for more than 20 million arrivals.
+/// fewer requests; if an iteration may have another number of requests than one; for iterations after start steps, whose
+/// failures end a user; and for more than 20 million arrivals.
 #[must_use]
 pub fn planned_requests(plan: &Plan, changes: &[LoadChange]) -> Option<u64> {
     let scenario = &plan.scenario;
@@ -21,6 +22,11 @@ pub fn planned_requests(plan: &Plan, changes: &[LoadChange]) -> Option<u64> {
         _ => false,
     };
     if !scenario.flows.iter().all(is_one) {
+        return None;
+    }
+    let by_time = matches!(scenario.load.until, Until::Duration(_) | Until::Stages(_));
+    // A user whose start steps fail again and again gives up, and its iterations never begin.
+    if !by_time && !scenario.start_steps().is_empty() {
         return None;
     }
     match scenario.load.until {
@@ -73,6 +79,9 @@ mod tests {
         assert_eq!(planned(stages, step), Some(11));
         assert_eq!(planned("users = 3\niterations = 50", step), Some(50));
         assert_eq!(planned("users = 3\niterations_per_user = 5", step), Some(15));
+        let start = format!("[[step]]\nget = \"/login\"\nwhen = \"start\"\n{step}");
+        assert_eq!(planned("users = 3\niterations = 50", &start), None);
+        assert_eq!(planned(open, &start), Some(21));
         assert_eq!(planned("users = 3\nduration = \"2s\"", step), None);
         assert_eq!(planned(open, &format!("{step}[[step]]\nget = \"/b\"\n")), None);
         assert_eq!(planned(open, &format!("{step}repeat = 3\n")), None);

@@ -45,7 +45,7 @@ impl<'a> Delivery<'a> {
         followed: Followed,
         keep: impl FnOnce(&RunRecord),
     ) -> Result<Exit, Failure> {
-        let Followed { exit_code, troubles } = followed;
+        let Followed { exit_code, troubles, .. } = followed;
         let Some(code) = exit_code else {
             say("interrupted before the run began");
             return Ok(Exit::Interrupted);
@@ -122,7 +122,7 @@ mod tests {
         let path = parent.path().join("result");
         let delivery = Delivery::prepare(Some(&path), "lg", Format::Table, None).unwrap();
         std::fs::write(path.join("run.json"), r#"{"schema": "loadgen/run/999"}"#).unwrap();
-        let followed = Followed { exit_code: Some(0), troubles: Vec::new() };
+        let followed = Followed { exit_code: Some(0), ..Followed::default() };
         let failure = delivery.conclude(followed, |_| panic!("there is no record")).unwrap_err();
         drop(delivery);
         let said = failure.report.to_string();
@@ -140,7 +140,7 @@ mod tests {
         // Of another version: a result that is read is one that is looked at.
         record.schema = "loadgen.experiment/999".to_owned();
         RunFolder::of_saved(&path).save(&record).unwrap();
-        let followed = || Followed { exit_code: Some(3), troubles: Vec::new() };
+        let followed = || Followed { exit_code: Some(3), ..Followed::default() };
         let failure = delivery.conclude(followed(), |_| panic!("no run")).unwrap_err();
         assert!(failure.report.to_string().contains("loadgen.experiment/999"));
         record.schema = ExperimentRecord::SCHEMA.to_owned();
@@ -155,7 +155,7 @@ mod tests {
         let path = parent.path().join("result");
         for (code, exit) in [(Some(4), Exit::Target), (None, Exit::Interrupted)] {
             let delivery = Delivery::prepare(Some(&path), "lg", Format::Table, None).unwrap();
-            let followed = Followed { exit_code: code, troubles: Vec::new() };
+            let followed = Followed { exit_code: code, ..Followed::default() };
             assert_eq!(delivery.conclude(followed, |_| panic!("no record")).unwrap(), exit);
             drop(delivery);
             assert!(!path.exists());

@@ -10,6 +10,7 @@ use crate::analysis::{
     limits_in_force, unlike,
 };
 use crate::experiment::command_line::command_line;
+use crate::experiment::job::Job;
 use crate::experiment::site::Site;
 use crate::record::{
     ArmRecord, CapacityRecord, ExperimentRecord, GroupRecord, PublishedRecord, RunRecord, SavedAs,
@@ -163,8 +164,12 @@ impl Published {
         let other = (rounds != of.rounds)
             .then(|| format!("{} instead of {}", of.counted(rounds), of.rounds));
         let mut all: Vec<String> = other.into_iter().collect();
-        if self.jobs[self.groups[group].clone()].iter().any(|job| job.method.is_one_start()) {
+        let jobs = &self.jobs[self.groups[group].clone()];
+        if jobs.iter().any(Job::is_one_start) {
             all.push("one start of all arms instead of one for each round".to_owned());
+        }
+        if jobs.iter().any(|job| !job.subject.deployed_backends().is_empty()) {
+            all.push("one copy of the data for all rounds".to_owned());
         }
         if let (Some(search), Some(full)) = (of.capacity(self.quick), of.capacity)
             && search != full

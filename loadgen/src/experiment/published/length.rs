@@ -37,9 +37,10 @@ impl Published {
         let mut all = Length::default();
         let jobs = &self.jobs[self.groups[group].clone()];
         jobs.iter().for_each(|job| of_rounds(job, &mut all));
+        let is_open = jobs.iter().any(|job| job.plan(0, String::new(), 1).length().is_none());
         let is_extended = jobs.iter().any(|job| job.method.is_one_start());
         let extended = if is_extended { self.quick_time_of(group) } else { Duration::ZERO };
-        (all.iterations == 0).then(|| all.known.max(extended))
+        (!is_open).then(|| all.known.max(extended))
     }
 
     /// Returns the jobs that are rounds under a load.

@@ -18,6 +18,9 @@ impl Session<'_> {
     ) -> Option<AccountRecord> {
         // A loss that ends the round stops the other workers, too.
         let is_stopped = is_stopped || self.job().on_loss == OnLoss::Fail;
+        // So does the loss of all.
+        let lost = u32::try_from(round.results.lost.len()).unwrap_or(u32::MAX);
+        let is_stopped = is_stopped || lost >= self.generator.workers().max(1);
         match is_stopped || round.results.is_whole() {
             true => None,
             false => account(plan, &round.results).await,

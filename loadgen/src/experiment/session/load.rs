@@ -176,9 +176,9 @@ impl Session<'_> {
         let ended = ended.or(gone);
         let mut observed = watch.end().await;
         observed.add_idle(&idle);
-        let fault = observed.pods_fault.take().zip(server);
+        let fault = observed.pods_fault.take();
         // The pod that is lost says more than connections that are refused.
-        let ended = fault.map(|(what, server)| pods::fault(&server.name, what)).or(ended);
+        let ended = fault.map(|what| pods::fault(name, what)).or(ended);
         let after = match ended {
             // A replica or the balancer may be gone.
             Some(_) => Vec::new(),

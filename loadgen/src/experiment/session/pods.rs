@@ -134,7 +134,9 @@ impl Session<'_> {
     ) -> Result<Option<PodsWatch>, Stopped> {
         let Some(server) = self.job().running(contender) else { return Ok(None) };
         let Some(ready) = self.pods.get(&server.name) else { return Ok(None) };
-        let window = self.window(&server.name, ready).await?;
+        // Contenders may share a server.
+        let name = &self.job().contenders[contender].name;
+        let window = self.window(name, ready).await?;
         let used = server.deployed.iter().flat_map(|deployed| &deployed.backends);
         let mut backends = BTreeMap::new();
         for DeployedBackend { backend, .. } in used {

@@ -14,8 +14,9 @@ pub(super) fn degraded(job: &Job, measured: &Measured) -> Option<Degraded> {
     for round in &measured.rounds {
         let (number, results) = (round.number, &round.results);
         let target = &job.contenders[round.contender].name;
-        let of_account = round.account.map(|AccountRecord { planned, lost, .. }| {
-            format!("the end of {lost} of {planned} planned requests is unknown")
+        let account = round.account.filter(|account| account.lost > 0);
+        let of_account = account.map(|AccountRecord { planned, lost, .. }| {
+            format!("{lost} of {planned} planned requests were never sent, or have no known end")
         });
         let of_round = results.gaps().into_iter().chain(of_account);
         gaps.extend(of_round.map(|gap| format!("round {number} ({target}): {gap}")));

@@ -189,7 +189,7 @@ fn containers() -> Containers {
     if first.len() > 1 {
         first.remove(&group(own));
     }
-    // One that fills a backend would fill it again after a restart.
+    // After a restart, it would fill a backend again, and knows nothing of a window before.
     if let (false, Some(start)) = (first.is_empty(), start_of(own)) {
         first.insert("this".to_owned(), (start, own));
     }

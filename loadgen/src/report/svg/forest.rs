@@ -66,7 +66,7 @@ pub(in crate::report) fn claims(record: &ExperimentRecord, width: f64) -> Option
         y += height;
     }
     let note = note(&rows);
-    let notes = lines(note, fitting(width - 16.0, 12.0), 3);
+    let notes = lines(&note, fitting(width - 16.0, 12.0), 4);
     let height = y + 22.0 + notes.len() as f64 * LINE;
     let content = html! {
         (legend)
@@ -91,15 +91,17 @@ pub(in crate::report) fn claims(record: &ExperimentRecord, width: f64) -> Option
     })
 }
 
-/// Says what the axis shows.
-fn note(rows: &[ClaimRow<'_>]) -> &'static str {
+/// Says what the axis shows, and how a claim is judged.
+fn note(rows: &[ClaimRow<'_>]) -> String {
     let mut figures = rows.iter().flat_map(|row| &row.figures);
-    match figures.any(|one| !one.unit.is_empty() && one.divisor().is_some()) {
-        true => {
-            "ratio of two arms; for the figure of one arm, its ratio to the bound that the claim names"
-        }
-        false => "ratio of two arms",
-    }
+    let of_one = match figures.any(|one| !one.unit.is_empty() && one.divisor().is_some()) {
+        true => "; a figure of one arm is divided by the bound that its claim names",
+        false => "",
+    };
+    format!(
+        "a ÷ b: the figure of a divided by that of b{of_one}. ✓ the whole interval lies in the range of the claim, \
+         ✗ outside of it, ? partly in it."
+    )
 }
 
 impl Claimed {

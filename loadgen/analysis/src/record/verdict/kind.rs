@@ -466,13 +466,13 @@ pub enum VerdictKind {
     ///
     /// - **Remedy:** Give slow workers fewer users, more CPUs or separate hosts, and pods no limit of CPU.
     SlowWorker,
-    /// Pods of a target had workers or backends on their node.
+    /// Parts of the test shared a busy node of a cluster.
     ///
-    /// Pods of a target ran on one node of the cluster with workers of the load or with a backend, and its CPUs were busy:
-    /// these may have taken CPU from the server that is measured. The message has the nodes, and how busy they were.
+    /// Two of these ran on one node whose CPUs were busy: pods of the target, a backend, workers of the load. They may have
+    /// taken CPU from each other. The message has the nodes, how busy they were, and who was on them.
     ///
-    /// - **Evidence:** In a round, a node of the target's pods (`target_pods`) is that of a worker (`host` of
-    ///   `workers`) or of a backend (`backend_pods`), and its CPUs were busy for at least 50 % of the time.
+    /// - **Evidence:** In a round, a node of the target's pods (`target_pods`) or of a backend (`backend_pods`) is that of
+    ///   another of them or of a worker (`host` of `workers`), and its CPUs were busy for at least 50 % of the time.
     /// - **Remedy:** Give load, servers and backends nodes of their own: `--node-selector`, `--target-node-selector` and
     ///   `--backend-node-selector` of [`loadgen k8s run`](command-line.md#loadgen-k8s). On a cluster of one node, compare
     ///   targets with each other only.

@@ -19,14 +19,16 @@ use crate::experiment::published::{LeftOut, Published, TargetCpus};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{Kubectl, KubernetesError, cpus_of_nodes};
 use crate::lab::{Home, Manifest, Runtime};
-use crate::scenario::Existing;
 use crate::scenario::experiment::{Arm, ExperimentFile};
 use crate::text::say;
 
 /// Reason for which no group that searches is measured.
 const NO_SEARCH: &str = "searches for capacities, for each of which loadgen starts the server anew, which it does not in a cluster";
 
-/// What the command line asks for.
+/// Reason for which a group whose arms have unlike data is not measured.
+const UNLIKE_DATA: &str = "arms of its group begin with different data, but all servers of a group share one copy in a cluster";
+
+/// The experiment that the command line asks for, with its options.
 pub(super) struct Asked<'a> {
     args: &'a K8sExperimentArgs,
     file: ExperimentFile,
@@ -74,11 +76,9 @@ impl<'a> Asked<'a> {
 
     /// Returns what the servers of a group have in common, in the run of this name.
     pub fn site<'b>(&'b self, group: usize, name: &'b str, args: &'b K8sPodArgs) -> Site<'b> {
-        let arms = self.file.groups[group].arms.iter().map(|arm| arm.scenario.existing);
-        let existing = arms.fold(Existing::default(), |all, arm| Existing {
-            items: all.items.max(arm.items),
-            profiles: all.profiles.max(arm.profiles),
-        });
+        // Groups whose arms differ in it are left out.
+        let first = self.file.groups[group].arms.first();
+        let existing = first.map(|arm| arm.scenario.existing).unwrap_or_default();
         Site { home: &self.home, runtime: self.runtime, existing, name, args }
     }
 
@@ -88,12 +88,15 @@ impl<'a> Asked<'a> {
         let of = &args.experiment;
         let mut left_out = LeftOut::default();
         for (index, group) in file.groups.iter().enumerate() {
+            let existing = group.arms.first().map(|arm| arm.scenario.existing);
+            let differ = group.arms.iter().any(|arm| Some(arm.scenario.existing) != existing);
             for arm in &group.arms {
                 let target = manifest.target(&arm.target)?.clone();
                 let target = self.images.put(target, &arm.scenario.backends);
                 let lack = servers::lack(&target).map(|lack| lack.what);
                 let search = group.capacity(quick).map(|_| NO_SEARCH.to_owned());
-                if let Some(why) = search.or(lack) {
+                let data = differ.then(|| UNLIKE_DATA.to_owned());
+                if let Some(why) = search.or(lack).or(data) {
                     left_out.add(index, &arm.name, why);
                 }
             }

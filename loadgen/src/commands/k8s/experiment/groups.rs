@@ -74,9 +74,13 @@ impl<'a> Groups<'a> {
     ) -> ControlFlow<()> {
         self.ended = match followed {
             Err(error) => Ended::Failed(Failure::new(Exit::Failed, error)),
-            Ok(Followed { exit_code, troubles }) => {
+            Ok(Followed { exit_code, troubles, is_left }) => {
                 troubles.iter().for_each(say);
-                self.add(index, folder, exit_code).unwrap_or_else(Ended::Failed)
+                match self.add(index, folder, exit_code) {
+                    // Its servers would take CPU from those of the next group.
+                    Ok(Ended::Whole) if is_left => Ended::Failed(left(self.name(index))),
+                    ended => ended.unwrap_or_else(Ended::Failed),
+                }
             }
         };
         // Nothing is in the folder of a group without a result.
@@ -85,6 +89,11 @@ impl<'a> Groups<'a> {
             Ended::Whole => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }
+    }
+
+    /// Ends the experiment with this failure.
+    pub fn fail(&mut self, failure: Failure) {
+        self.ended = Ended::Failed(failure);
     }
 
     /// Adds the record of a group that ended with this code; `None` if the group was interrupted before it began.
@@ -115,8 +124,9 @@ impl<'a> Groups<'a> {
         }
     }
 
-    /// Saves and prints the record of all groups, and returns the exit code of the experiment.
-    pub fn conclude(self) -> Result<Exit, Failure> {
+    /// Saves and prints the record of all groups, and returns the exit code of the experiment. `interrupted` tells whether
+    /// the user has interrupted it.
+    pub fn conclude(self, interrupted: bool) -> Result<Exit, Failure> {
         if self.records.is_empty() {
             return match self.ended {
                 Ended::Failed(failure) => Err(failure),
@@ -127,19 +137,28 @@ impl<'a> Groups<'a> {
                 }
             };
         }
-        let record = self.joined(matches!(self.ended, Ended::Interrupted));
+        let record = self.joined(interrupted || matches!(self.ended, Ended::Interrupted));
         let saved = self.delivery.save(&record);
-        self.delivery.print(&record)?;
+        let printed = self.delivery.print(&record);
         let failed = match self.ended {
             Ended::Whole | Ended::Interrupted => None,
             Ended::Told(exit) => Some(exit),
             Ended::Failed(failure) => Some(say_failure(&failure)),
         };
         saved?;
+        printed?;
         Ok(Published::exit(&record, failed))
     }
 
     fn joined(&self, interrupted: bool) -> ExperimentRecord {
         self.experiment.joined(&self.records, &self.site, interrupted)
     }
+}
+
+/// Returns the failure of an experiment in whose way a group is that could not be removed.
+fn left(group: &str) -> Failure {
+    let message =
+        format!("pods of the group {group} may be left, beside which no other is measured");
+    let help = "wait until they are gone (`kubectl get pods`), and begin again";
+    Failure::message(Exit::Failed, "left_in_cluster", message, help)
 }

@@ -160,7 +160,13 @@ impl Cluster<'_> {
         let interrupt = on_signal(abandon)?;
         for (number, group) in (1..).zip(all) {
             say(format!("group {}: {number} of {}", groups.name(group.index), all.len()));
-            let folder = groups.folder(group.index)?;
+            let folder = match groups.folder(group.index) {
+                Ok(folder) => folder,
+                Err(failure) => {
+                    groups.fail(failure);
+                    break;
+                }
+            };
             let follower = Follower {
                 kubectl: self.kubectl,
                 run: &group.run,
@@ -174,6 +180,6 @@ impl Cluster<'_> {
                 break;
             }
         }
-        groups.conclude()
+        groups.conclude(interrupt.is_cancelled())
     }
 }

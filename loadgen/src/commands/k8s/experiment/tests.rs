@@ -189,13 +189,13 @@ impl Ended {
             if let Some(record) = record {
                 RunFolder::of_saved(&folder).save(&record).unwrap();
             }
-            let followed = end.map(|exit_code| Followed { exit_code, troubles: Vec::new() });
+            let followed = end.map(|exit_code| Followed { exit_code, ..Followed::default() });
             taken += 1;
             if groups.take(index, &folder, followed).is_break() {
                 break;
             }
         }
-        let exit = groups.conclude();
+        let exit = groups.conclude(false);
         let saved = Saved::read(&out).ok().and_then(|saved| match saved.record {
             Record::Experiment(record) => Some(*record),
             _ => None,

@@ -172,8 +172,8 @@ impl Observe for Checkpoint<'_> {
         let error = self.error.take().or_else(|| self.resumable.failure())?;
         self.is_told = true;
         Some(format!(
-            "warning: the rounds from now on are not kept, and `--resume` would measure them again: {}: {error}; the run goes \
-             on, and can save its result only if this is fixed before its end",
+            "warning: rounds are no longer kept for `--resume`, perhaps from the last one on: {}: {error}; the run goes on, but \
+             its result goes to the same folder",
             self.folder.display()
         ))
     }

@@ -133,7 +133,7 @@ impl Kept {
                 &[format!("it was begun by {of}, and this is {}", build())],
             ));
         }
-        let mut state: State = files.read(STATE).map_err(bad(STATE))?;
+        let state: State = files.read(STATE).map_err(bad(STATE))?;
         let mut rounds = Vec::new();
         for name in names.iter().filter(|name| name.starts_with(ROUND)) {
             rounds.push(files.read::<KeptRound<MeasuredRound>>(name).map_err(bad(name))?);
@@ -150,8 +150,6 @@ impl Kept {
         rounds.retain(|kept| kept.round.number < next);
         // The clock may have been set back between two of them.
         rounds.sort_by_key(|kept| (kept.round.number, kept.ended));
-        // A resumption without a round that is kept is part of this gap.
-        state.resumed.retain(|resumed| resumed.from_round < next);
         let ended = rounds.last().map_or(state.began, |kept| kept.ended);
         let (stages, took, workers) = match rounds.last() {
             Some(KeptRound { stages, took, workers, .. }) => (stages.clone(), *took, *workers),
