@@ -72,7 +72,9 @@ async fn rounds_of_an_earlier_manager_count_for_fail_fast() {
     let record = finished.json();
     assert_eq!(record["stopped_early"]["round"], 3, "100 of the first round, and of the others");
     assert_eq!(record["resumed"][0]["from_round"], 2);
-    assert_eq!(record["thresholds"][0]["passed"], false);
+    // The round ended with the target that failed: the other one may not have been measured in it.
+    let thresholds = record["thresholds"].as_array().unwrap();
+    assert!(thresholds.iter().any(|one| one["passed"] == false), "{thresholds:?}");
     assert!(!setting.project.path("run/.resume").exists(), "it ended by itself");
     drop(workers);
 }
@@ -163,7 +165,7 @@ async fn a_full_disk_is_told_at_once_and_the_run_goes_on() {
     std::fs::remove_file(&full).unwrap();
     tokio::task::block_in_place(|| stderr.read_to_string(&mut said).unwrap());
     assert_eq!(manager.wait().unwrap().code(), Some(0), "{said}");
-    assert_eq!(said.matches("are not kept").count(), 1, "{said}");
+    assert_eq!(said.matches("no longer kept").count(), 1, "{said}");
     assert!(said.contains("disk/run: No space left on device"), "{said}");
     let record: Value = serde_json::from_slice(&std::fs::read(&result).unwrap()).unwrap();
     for target in record["targets"].as_array().unwrap() {
