@@ -624,7 +624,7 @@ class ResumedRecord:
     at: str
     """Time of the resumption, when its workers were there."""
     changed: list[str]
-    """What differs on the manager's host since the manager before this one, such as its kernel, in sentences; empty if nothing does, and in documents of earlier versions."""
+    """Differences of the manager's host since the manager before this one, such as its kernel, in sentences; empty if nothing does, and in documents of earlier versions."""
     from_round: int
     """Number of the first round that was measured after the resumption, from 1. Rounds with lower numbers are those from before it."""
     gap_s: float

@@ -40,7 +40,7 @@ async fn check(args: &HostsCheckArgs) -> Result<Exit, Failure> {
 /// A host that was checked.
 struct Checked {
     host: WorkerHost,
-    /// What it said, or why it cannot be used.
+    /// Its answer, or why it cannot be used.
     said: Result<CheckedHost, HostFault>,
     /// Its share of the users; `None` if their number is unknown.
     users: Option<u32>,

@@ -60,7 +60,7 @@ use std::path::PathBuf;
 pub use backends::postgres::Filesystem;
 use backends::postgres::Postgres;
 use backends::redis::Redis;
-pub use backends::{Alone, Contents, Image as BackendImage, fill_redis, url_at};
+pub use backends::{Alone, Image as BackendImage, fill_redis, url_at};
 pub use downloads::{Download, Needs, downloads};
 pub use error::LabError;
 pub use git::commit_of;
@@ -89,6 +89,7 @@ pub use resources::{
 use runner::Runner;
 pub use service::guard;
 pub use service::logs::file_name;
+pub use service::password::random_password;
 use target::BalancerProgram;
 pub use target::{
     CONTAINER_FOLDER, Lacks, Size, StartingTarget, Target, balancer_to_use, start_limit,

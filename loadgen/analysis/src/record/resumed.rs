@@ -14,7 +14,7 @@ pub struct ResumedRecord {
     /// Time from the end of the last round that was kept, or from the start of the run if none was, to the resumption. It
     /// includes the round that was cut off, and is measured again.
     pub gap_s: f64,
-    /// What differs on the manager's host since the manager before this one, such as its kernel, in sentences; empty if
+    /// Differences of the manager's host since the manager before this one, such as its kernel, in sentences; empty if
     /// nothing does, and in documents of earlier versions.
     #[serde(default)]
     pub changed: Vec<String>,

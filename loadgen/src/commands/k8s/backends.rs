@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::site::{Site, quantities, random_key, record_of};
+use super::common::{Common, quantities, random_key, record_of};
 use crate::cli::K8sPodArgs;
 use crate::experiment::subject::DeployedBackend;
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{Files, Fill, Placing, Ready, Role, ServerPods, Toleration};
-use crate::lab::{BackendImage, Contents, Manifest, Observers, url_at};
+use crate::kubernetes::{Files, Fill, Placing, Ready, Role, ServerPods};
+use crate::lab::{BackendImage, Manifest, Observers, url_at};
 use crate::scenario::{Backend, Limits};
 
 /// Time in which a backend must be up: PostgreSQL makes its rows before.
@@ -28,26 +28,24 @@ pub(super) struct BackendPod {
 }
 
 /// Returns the backends for which the servers of a run ask. `connections` is the number that all servers together may open
-/// to each, and `key` that of the observers.
+/// to each.
 pub(super) fn of(
     asked: &[Backend],
     connections: u32,
-    site: &Site<'_>,
-    key: &str,
-    tolerations: &[Toleration],
+    common: &Common<'_>,
 ) -> Result<Vec<BackendPod>, Failure> {
-    let images = images(site.args)?;
+    let images = images(common.args)?;
     let all = asked.iter().map(|&backend| {
         let password = random_key()?;
         let pod = ServerPods {
             image: images[&backend].clone(),
-            ..pod(backend, connections, &password, site, tolerations)?
+            ..pod(backend, connections, &password, common)?
         };
         let deployed = DeployedBackend {
             backend,
             observers: Observers {
                 address: pod.observers(),
-                key: key.to_owned(),
+                key: common.observer_key.clone(),
                 replicas: pod.replicas,
             },
             image: pod.image.clone(),
@@ -113,14 +111,12 @@ fn pod(
     backend: Backend,
     connections: u32,
     password: &str,
-    site: &Site<'_>,
-    tolerations: &[Toleration],
+    common: &Common<'_>,
 ) -> Result<ServerPods, Failure> {
-    refuse_command(backend, site)?;
-    let contents = Contents::of(site.home, backend, site.existing)?;
-    let args = site.args;
+    refuse_command(backend, common)?;
+    let Common { home, existing, name, args, .. } = *common;
     let BackendImage { words, variables, port, folder, texts, fill } =
-        BackendImage::with(backend, &contents, password, connections);
+        BackendImage::of(home, backend, existing, password, connections)?;
     if let Some(text) = texts.values().find(|text| text.len() > LARGEST) {
         let size = text.len() / 1_000;
         let message = format!(
@@ -131,7 +127,7 @@ fn pod(
     }
     Ok(ServerPods {
         role: Role::Backend,
-        name: format!("{}-{backend}", site.name),
+        name: format!("{name}-{backend}"),
         image: String::new(),
         words,
         variables,
@@ -145,17 +141,17 @@ fn pod(
         fill: fill.map(|file| Fill { file, password: password.to_owned() }),
         awaits: Vec::new(),
         placing: Placing::new(
-            quantities(site.runtime.backend_limits()),
+            quantities(common.runtime.backend_limits()),
             &args.backend_requests,
             &args.backend_node_selector,
-            tolerations,
+            &common.tolerations,
         ),
     })
 }
 
 /// Refuses a backend that only a command of the user's fills.
-fn refuse_command(backend: Backend, site: &Site<'_>) -> Result<(), Failure> {
-    if Manifest::of(site.home)?.init(backend).fill.is_none() {
+fn refuse_command(backend: Backend, common: &Common<'_>) -> Result<(), Failure> {
+    if Manifest::of(common.home)?.init(backend).fill.is_none() {
         return Ok(());
     }
     let message = format!(

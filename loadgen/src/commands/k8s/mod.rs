@@ -1,13 +1,13 @@
 //! `loadgen k8s`: a run whose manager and workers are pods of a Kubernetes cluster.
 
 mod backends;
+mod common;
 mod delivery;
 mod experiment;
 mod follow;
 mod images;
 pub(super) mod packed;
 mod servers;
-mod site;
 mod words;
 
 use std::collections::BTreeMap;
@@ -115,7 +115,7 @@ struct Planned {
     workers: u32,
     /// Servers that the cluster runs, none if they run already.
     servers: Servers,
-    /// What is loaded.
+    /// The packed load.
     packed: Vec<u8>,
     /// Time that the load takes, generously; `None` if that is not known.
     length: Option<Duration>,

@@ -1,4 +1,4 @@
-//! What is loaded, as one file for a manager on another host: the scenario with its rows, bodies, certificates and the
+//! Load of a run, as one file for a manager on another host: the scenario with its rows, bodies, certificates and the
 //! values of its environment variables, and the servers.
 
 use std::io::Read as _;
@@ -18,7 +18,7 @@ use crate::text::count;
 /// Most bytes that a packed file may unpack to.
 const LARGEST: u64 = 1 << 30;
 
-/// What is loaded.
+/// Load of a run: a scenario or a group, with its servers.
 #[derive(Clone, Serialize, Deserialize)]
 pub enum Load {
     /// One scenario.

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use super::backends::{self, BackendPod};
+use super::common::{Common, quantities, record_of};
 use super::images::Images;
-use super::site::{Site, quantities, random_key, record_of};
 use crate::cli::K8sArgs;
 use crate::experiment::contender::{Contender, Numbers, product};
 use crate::experiment::job::{Job, Method};
 use crate::experiment::run::Run;
 use crate::experiment::subject::{Deployed, Server, Subject};
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{OBSERVER_PORT, Placing, Ready, Role, ServerPods, Servers, Toleration};
+use crate::kubernetes::{OBSERVER_PORT, Placing, Ready, Role, ServerPods, Servers};
 use crate::lab::{CONTAINER_FOLDER, Observers, Ready as Check, Size, TargetSpec, start_limit};
 use crate::record::ServerRecord;
 use crate::scenario::Backend;
@@ -29,8 +29,6 @@ pub(super) struct Wanted {
     pub contender: Contender,
     /// The target, with its image.
     pub target: TargetSpec,
-    /// Backends that its scenario needs.
-    pub backends: Vec<Backend>,
 }
 
 impl Wanted {
@@ -40,7 +38,7 @@ impl Wanted {
             let Contender { server_workers, replicas, limits, .. } = wanted.contender;
             (server_workers, replicas, limits)
         };
-        of(self) == of(other) && self.target == other.target && self.backends == other.backends
+        of(self) == of(other) && self.target == other.target
     }
 
     /// Returns the size of the target in all of its pods.
@@ -61,44 +59,44 @@ pub(super) fn of(run: &Run, name: &str, args: &K8sArgs) -> Result<(Servers, Vec<
     let backends = &job.scenario.backends;
     let wanted = distinct(job, args).into_iter().map(|contender| {
         let target = images.put(targets[contender.index].clone(), backends);
-        Wanted { contender, target, backends: backends.clone() }
+        Wanted { contender, target }
     });
     let wanted: Vec<Wanted> = wanted.collect();
     let asked = wanted.iter().flat_map(|of| of.target.backends()).collect();
     backends::check(&args.pods, job.runtime.backend_limits(), &asked)?;
     let existing = job.scenario.existing;
-    let site = Site { home, runtime: job.runtime, existing, name, args: &args.pods };
-    build(&wanted, &site)
+    build(&wanted, &Common::new(home, job.runtime, existing, name, &args.pods)?)
 }
 
 /// Returns these servers, and the backends for which they ask: for the cluster, and for the manager, in the order of the
 /// servers.
-pub(super) fn build(wanted: &[Wanted], site: &Site<'_>) -> Result<(Servers, Vec<Server>), Failure> {
+pub(super) fn build(
+    wanted: &[Wanted],
+    common: &Common<'_>,
+) -> Result<(Servers, Vec<Server>), Failure> {
     wanted.iter().try_for_each(|of| check(&of.target))?;
     if wanted.len() > MOST {
         let message = format!("k8s: {} servers are more than {MOST}", wanted.len());
         let help = "compare fewer numbers in one run";
         return Err(Failure::message(Exit::Usage, "not_for_cluster", message, help));
     }
-    let observer_key = random_key()?;
-    let tolerations = super::tolerations(&site.args.target_toleration)?;
     let asks = |backend: &Backend| wanted.iter().any(|of| of.target.backends().contains(backend));
     let asked: Vec<Backend> = Backend::ALL.into_iter().filter(asks).collect();
     // All servers are up at the same time.
     let connections = wanted.iter().map(|of| of.size().connections()).sum();
-    let backends = backends::of(&asked, connections, site, &observer_key, &tolerations)?;
+    let backends = backends::of(&asked, connections, common)?;
     let (mut all, mut running) = (Vec::new(), Vec::new());
     for (number, of) in (1..).zip(wanted) {
-        let name = format!("{}-{}-{number}", site.name, slug(&of.target.name));
+        let name = format!("{}-{}-{number}", common.name, slug(&of.target.name));
         let own = of.target.backends();
         let used: Vec<&BackendPod> =
             backends.iter().filter(|it| own.contains(&it.deployed.backend)).collect();
-        let pods = pods(of, name, &used, site, &tolerations);
-        running.push(server(of, &pods, &observer_key, &used));
+        let pods = pods(of, name, &used, common);
+        running.push(server(of, &pods, &common.observer_key, &used));
         all.push(pods);
     }
     let all = backends.into_iter().map(|of| of.pod).chain(all).collect();
-    Ok((Servers { all, observer_key }, running))
+    Ok((Servers { all, observer_key: common.observer_key.clone() }, running))
 }
 
 /// Returns the contenders that differ in more than their users, with names that say in what.
@@ -142,7 +140,7 @@ fn check(target: &TargetSpec) -> Result<(), Failure> {
 pub(super) struct Lack {
     /// The reason, whose subject is the target.
     pub what: String,
-    /// What to do.
+    /// Advice.
     pub help: String,
 }
 
@@ -171,16 +169,10 @@ pub(super) fn lack(target: &TargetSpec) -> Option<Lack> {
     None
 }
 
-fn pods(
-    of: &Wanted,
-    name: String,
-    backends: &[&BackendPod],
-    site: &Site<'_>,
-    tolerations: &[Toleration],
-) -> ServerPods {
+fn pods(of: &Wanted, name: String, backends: &[&BackendPod], common: &Common<'_>) -> ServerPods {
     let Wanted { contender, target, .. } = of;
-    let (entry, size, args) = (&target.entry, of.size(), site.args);
-    let limits = quantities(site.runtime.target_limits(contender.limits, entry.limits()));
+    let (entry, size, args) = (&target.entry, of.size(), common.args);
+    let limits = quantities(common.runtime.target_limits(contender.limits, entry.limits()));
     let over = backends
         .iter()
         .fold(target.clone(), |target, of| target.over(of.deployed.backend, &of.url));
@@ -214,7 +206,7 @@ fn pods(
             limits,
             &args.target_requests,
             &args.target_node_selector,
-            tolerations,
+            &common.tolerations,
         ),
     }
 }

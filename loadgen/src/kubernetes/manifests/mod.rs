@@ -5,6 +5,7 @@
 //! again is another test.
 
 mod pod_template;
+mod server_containers;
 mod servers;
 
 use std::collections::BTreeMap;
@@ -64,7 +65,7 @@ pub struct Manifests {
     pub words: Vec<String>,
     /// What each pod joins with: the manager first, then each worker.
     pub joins: Vec<String>,
-    /// What is loaded.
+    /// The packed load.
     pub scenario: Vec<u8>,
     /// Time after which the cluster ends the run, if it goes on.
     pub deadline: Duration,

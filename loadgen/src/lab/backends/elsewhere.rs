@@ -29,44 +29,6 @@ const KEYS: &str = "profiles";
 /// Name of the file with commands for Redis.
 const COMMANDS: &str = "commands";
 
-/// Data with which a backend begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Contents {
-    /// A script for psql, which makes the tables and their rows.
-    Postgres(String),
-    /// The keys that scenarios read, and this number of profiles.
-    Keys(u64),
-    /// Commands of the user's own for Redis, one in each line.
-    Commands(String),
-}
-
-impl Contents {
-    /// Reads the data of a backend of this project. A command of the user's is not run.
-    ///
-    /// # Errors
-    /// If a file cannot be read, or if the scenario asks for data that is not the project's.
-    pub fn of(home: &Home, backend: Backend, existing: Existing) -> Result<Self, LabError> {
-        let read =
-            |path: &std::path::Path| fs::read_to_string(path).map_err(LabError::file("read", path));
-        if !home.is_own() {
-            return Ok(match backend {
-                Backend::Redis => Self::Keys(existing.profiles),
-                Backend::Postgres => {
-                    Self::Postgres(postgres::script(&read(&home.schema())?, existing))
-                }
-            });
-        }
-        refuse_existing(existing)?;
-        let file = &Manifest::of(home)?.init(backend).file.clone();
-        let text = file.as_ref().map(|file| read(&home.root().join(file))).transpose()?;
-        let text = text.unwrap_or_default();
-        Ok(match backend {
-            Backend::Redis => Self::Commands(text),
-            Backend::Postgres => Self::Postgres(text),
-        })
-    }
-}
-
 /// A backend in a container of its image, which begins as the image of Docker Hub does.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Image {
@@ -93,12 +55,38 @@ impl Image {
         }
     }
 
-    /// Returns a backend with this password. `connections` is the number that targets may open at the same time.
-    pub fn with(backend: Backend, contents: &Contents, password: &str, connections: u32) -> Self {
-        match backend {
-            Backend::Redis => redis_image(contents, password),
-            Backend::Postgres => postgres_image(contents, password, connections),
-        }
+    /// Returns a backend of this project with this password. `connections` is the number that targets may open at the same
+    /// time. A command of the user's that fills the backend is not run.
+    ///
+    /// # Errors
+    /// If a file cannot be read, or if the scenario asks for data that is not the project's.
+    pub fn of(
+        home: &Home,
+        backend: Backend,
+        existing: Existing,
+        password: &str,
+        connections: u32,
+    ) -> Result<Self, LabError> {
+        let read = |path: &Path| fs::read_to_string(path).map_err(LabError::file("read", path));
+        let own = home.is_own().then(|| Manifest::of(home)).transpose()?;
+        let init = match &own {
+            None => None,
+            Some(manifest) => {
+                refuse_existing(existing)?;
+                let file = manifest.init(backend).file.as_ref();
+                let text = file.map(|file| read(&home.root().join(file))).transpose()?;
+                Some(text.unwrap_or_default())
+            }
+        };
+        Ok(match (backend, init) {
+            (Backend::Redis, Some(commands)) => redis_image(COMMANDS, &commands, password),
+            (Backend::Redis, None) => redis_image(KEYS, &existing.profiles.to_string(), password),
+            (Backend::Postgres, Some(script)) => postgres_image(&script, password, connections),
+            (Backend::Postgres, None) => {
+                let script = postgres::script(&read(&home.schema())?, existing);
+                postgres_image(&script, password, connections)
+            }
+        })
     }
 }
 
@@ -106,14 +94,10 @@ fn owned<const N: usize>(all: [(&str, &str); N]) -> BTreeMap<String, String> {
     all.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
 }
 
-fn postgres_image(contents: &Contents, password: &str, connections: u32) -> Image {
+fn postgres_image(script: &str, password: &str, connections: u32) -> Image {
     let most = format!("max_connections={}", postgres::most_connections(connections));
     let settings = postgres::TIMING.map(str::to_owned).into_iter().chain([most]);
     let settings = settings.flat_map(|setting| ["-c".to_owned(), setting]);
-    let script = match contents {
-        Contents::Postgres(script) => script,
-        Contents::Keys(_) | Contents::Commands(_) => "",
-    };
     Image {
         words: ["postgres".to_owned()].into_iter().chain(settings).collect(),
         variables: owned([
@@ -130,21 +114,17 @@ fn postgres_image(contents: &Contents, password: &str, connections: u32) -> Imag
     }
 }
 
-fn redis_image(contents: &Contents, password: &str) -> Image {
+/// `name` is that of the file with the data, and `text` its content.
+fn redis_image(name: &'static str, text: &str, password: &str) -> Image {
     let folder = "/run/loadgen";
     // As in the lab: without persistence.
     let settings = format!("requirepass {password}\nsave \"\"\nappendonly no\n");
-    let (name, text) = match contents {
-        Contents::Keys(profiles) => (KEYS, profiles.to_string()),
-        Contents::Commands(commands) => (COMMANDS, commands.clone()),
-        Contents::Postgres(_) => (COMMANDS, String::new()),
-    };
     Image {
         words: vec!["redis-server".to_owned(), format!("{folder}/redis.conf")],
         variables: BTreeMap::new(),
         port: REDIS_PORT,
         folder,
-        texts: owned([("redis.conf", &settings), (name, &text)]),
+        texts: owned([("redis.conf", &settings), (name, text)]),
         fill: Some(name),
     }
 }

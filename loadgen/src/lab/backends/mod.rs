@@ -13,7 +13,7 @@ pub mod redis;
 use std::collections::BTreeMap;
 
 pub use alone::Alone;
-pub use elsewhere::{Contents, Image, fill_redis};
+pub use elsewhere::{Image, fill_redis};
 use postgres::{Filesystem, NAME, Postgres};
 use redis::Redis;
 

@@ -170,8 +170,8 @@ fn no_server() -> String {
         .to_owned()
 }
 
-/// Returns the first process of each other container of the pod, and this process. Processes that no process of the pod has started are the
-/// first ones, and those that `kubectl exec` and probes have started later in the same container.
+/// Returns the first process of each other container of the pod, and this process. Processes that no process of the pod has
+/// started are the first ones, and those that `kubectl exec` and probes have started later in the same container.
 fn containers() -> Containers {
     let all = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = all.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());

@@ -3,7 +3,7 @@
 use std::{fs, io};
 
 /// Returns 128 random bits, in hexadecimal.
-pub(in crate::lab) fn random_password() -> io::Result<String> {
+pub fn random_password() -> io::Result<String> {
     use std::io::Read as _;
     let mut bytes = [0; 16];
     fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -8,9 +8,9 @@ use crate::cli::{K8sExperimentArgs, K8sPodArgs};
 use crate::commands::experiment::jobs::{self, Settings, Targets};
 use crate::commands::experiment::{check_quick, leave_out_groups};
 use crate::commands::k8s::backends;
+use crate::commands::k8s::common::Common;
 use crate::commands::k8s::images::Images;
 use crate::commands::k8s::servers;
-use crate::commands::k8s::site::Site;
 use crate::commands::k8s::tolerations;
 use crate::commands::options::runtime::in_cluster;
 use crate::experiment::experiments::find;
@@ -75,11 +75,16 @@ impl<'a> Asked<'a> {
     }
 
     /// Returns what the servers of a group have in common, in the run of this name.
-    pub fn site<'b>(&'b self, group: usize, name: &'b str, args: &'b K8sPodArgs) -> Site<'b> {
+    pub fn common<'b>(
+        &'b self,
+        group: usize,
+        name: &'b str,
+        args: &'b K8sPodArgs,
+    ) -> Result<Common<'b>, Failure> {
         // Groups whose arms differ in it are left out.
         let first = self.file.groups[group].arms.first();
         let existing = first.map(|arm| arm.scenario.existing).unwrap_or_default();
-        Site { home: &self.home, runtime: self.runtime, existing, name, args }
+        Common::new(&self.home, self.runtime, existing, name, args)
     }
 
     /// Returns the experiment in its `quick` or its full form. It has no jobs if the cluster can run none of its targets.

@@ -101,7 +101,7 @@ fn plan(
             Failure::message(Exit::Usage, "bad_name", message, "choose a shorter name")
         })?;
         let (wanted, of_arms) = wanted(asked, experiment, index);
-        let (servers, running) = servers::build(&wanted, &asked.site(index, &name, pods))?;
+        let (servers, running) = servers::build(&wanted, &asked.common(index, &name, pods)?)?;
         let server = |(arm, index): (String, usize)| Some((arm, running.get(index)?.clone()));
         let of_arms: BTreeMap<String, Server> = of_arms.into_iter().filter_map(server).collect();
         let group = experiment.apart(index, of_arms);
@@ -134,9 +134,8 @@ fn wanted(
     for job in &experiment.jobs[experiment.groups[group].clone()] {
         let Subject::Lab { targets, .. } = &job.subject else { continue };
         for (contender, target) in job.contenders.iter().zip(targets) {
-            let backends = job.scenario.backends.clone();
-            let target = asked.images.put(target.clone(), &backends);
-            let one = Wanted { contender: contender.clone(), target, backends };
+            let target = asked.images.put(target.clone(), &job.scenario.backends);
+            let one = Wanted { contender: contender.clone(), target };
             let known = all.iter().position(|other| other.is_same_server(&one));
             of_arms.push((contender.name.clone(), known.unwrap_or(all.len())));
             if known.is_none() {

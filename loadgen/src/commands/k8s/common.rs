@@ -2,21 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rand::TryRng as _;
-use rand::rngs::SysRng;
-
 use crate::cli::K8sPodArgs;
 use crate::failure::Failure;
-use crate::kubernetes::ServerPods;
-use crate::lab::{Home, Runtime};
+use crate::kubernetes::{ServerPods, Toleration};
+use crate::lab::{Home, Runtime, random_password};
 use crate::record::LimitsRecord;
 use crate::scenario::{Cpus, Existing, Limits, Memory};
 
-/// Number of bytes of a key.
-const KEY_LENGTH: usize = 16;
-
-/// Place of the servers of a run.
-pub(super) struct Site<'a> {
+/// Project, options and secrets that the servers and backends of a run share.
+pub(super) struct Common<'a> {
     /// Project of the targets.
     pub home: &'a Home,
     /// Limits of pods.
@@ -27,6 +21,25 @@ pub(super) struct Site<'a> {
     pub name: &'a str,
     /// Options of the pods.
     pub args: &'a K8sPodArgs,
+    /// Taints that the nodes of servers and backends may have.
+    pub tolerations: Vec<Toleration>,
+    /// Key without which no observer answers.
+    pub observer_key: String,
+}
+
+impl<'a> Common<'a> {
+    /// Reads the options, and makes the key.
+    pub fn new(
+        home: &'a Home,
+        runtime: Runtime,
+        existing: Existing,
+        name: &'a str,
+        args: &'a K8sPodArgs,
+    ) -> Result<Self, Failure> {
+        let tolerations = super::tolerations(&args.target_toleration)?;
+        let observer_key = random_key()?;
+        Ok(Self { home, runtime, existing, name, args, tolerations, observer_key })
+    }
 }
 
 /// Returns limits as a cluster takes them.
@@ -48,9 +61,5 @@ pub(super) fn record_of(pods: &ServerPods) -> LimitsRecord {
 
 /// Returns a random key, or password.
 pub(super) fn random_key() -> Result<String, Failure> {
-    let mut bytes = [0; KEY_LENGTH];
-    SysRng
-        .try_fill_bytes(&mut bytes)
-        .map_err(|error| super::failed("make a key", &error.to_string()))?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    random_password().map_err(|error| super::failed("make a key", &error.to_string()))
 }
