@@ -122,7 +122,7 @@ async fn users_of_one_connection_wait_for_each_other() {
     let scenario = "http = { version = \"2\", connections = 1 }\n\
                     load = { users = 8 }\n[[step]]\nget = \"/\"\n";
     let (target, verdicts) =
-        tokio::task::block_in_place(|| measured(scenario, address, "--probe=15"));
+        tokio::task::block_in_place(|| measured(scenario, address, "--probe=10"));
     assert_eq!(target["total"]["errors"], 0, "{}", target["total"]);
     let ratio = ratio(&target);
     println!("eight users of one connection: {ratio:.3}");
