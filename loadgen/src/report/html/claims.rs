@@ -8,7 +8,7 @@ use super::table::{Called, named_rows, table};
 use crate::record::{ClaimRecord, ExperimentRecord, Finding};
 use crate::report::svg;
 use crate::report::words::arm_figures::figures;
-use crate::report::words::claims::{Claimed, claim, rows};
+use crate::report::words::claims::{Claimed, claim, counted_findings, rows};
 use crate::report::words::experiment::differs;
 use crate::report::words::folded;
 
@@ -34,7 +34,7 @@ pub(super) fn claims(record: &ExperimentRecord) -> Markup {
         .collect();
     html! {
         section aria-labelledby="claims" {
-            h2 id="claims" { "Claims" }
+            h2 id="claims" { "Claims" @if !rows.is_empty() { ": " (counted_findings(&rows)) } }
             @if rows.is_empty() {
                 p { "The experiment makes no claims." }
             } @else {

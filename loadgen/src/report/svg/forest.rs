@@ -67,13 +67,13 @@ pub(in crate::report) fn claims(record: &ExperimentRecord, width: f64) -> Option
     }
     let note = note(&rows);
     let notes = lines(&note, fitting(width - 16.0, 12.0), 4);
-    let height = y + 22.0 + notes.len() as f64 * LINE;
+    let height = y + 38.0 + notes.len() as f64 * LINE;
     let content = html! {
         (legend)
-        g { (axis.drawn(top, y)) }
+        g { (axis.drawn(top, y)) (directions(&axis, y + 30.0, width)) }
         @for row in &drawn { (row) }
         @for (index, line) in notes.iter().enumerate() {
-            text.soft.small x="8" y=(at(y + 32.0 + index as f64 * LINE)) { (line) }
+            text.soft.small x="8" y=(at(y + 50.0 + index as f64 * LINE)) { (line) }
         }
     };
     Some(Picture {
@@ -95,13 +95,27 @@ pub(in crate::report) fn claims(record: &ExperimentRecord, width: f64) -> Option
 fn note(rows: &[ClaimRow<'_>]) -> String {
     let mut figures = rows.iter().flat_map(|row| &row.figures);
     let of_one = match figures.any(|one| !one.unit.is_empty() && one.divisor().is_some()) {
-        true => "; a figure of one arm is divided by the bound that its claim names",
+        true => ", or, where there is only a, by the bound that its claim names",
         false => "",
     };
     format!(
-        "a ÷ b: the figure of a divided by that of b{of_one}. ✓ the whole interval lies in the range of the claim, \
+        "a ÷ b: the figure of a is divided by that of b{of_one}. ✓ the whole interval lies in the range of the claim, \
          ✗ outside of it, ? partly in it."
     )
+}
+
+/// Says on which side of 1 the figure of a is lower, as far as the picture has room for it.
+fn directions(axis: &Axis, y: f64, width: f64) -> Markup {
+    let (one, gap) = (axis.x(1.0), 8.0);
+    let [lower, higher] = ["← a is lower", "a is higher →"];
+    html! {
+        @if one - gap - wide(lower, 12.0) >= 0.0 {
+            text.soft.small x=(at(one - gap)) y=(at(y)) text-anchor="end" { (lower) }
+        }
+        @if one + gap + wide(higher, 12.0) <= width {
+            text.soft.small x=(at(one + gap)) y=(at(y)) { (higher) }
+        }
+    }
 }
 
 impl Claimed {
@@ -244,10 +258,11 @@ fn legend(rows: &[ClaimRow<'_>], layout: &Layout) -> (Markup, f64) {
     let figures = || rows.iter().flat_map(|row| &row.figures);
     let mut entries: Vec<(String, Markup)> = Shown::ALL
         .into_iter()
-        .filter(|shown| rows.iter().any(|row| row.shown == *shown))
+        .filter(|shown| {
+            rows.iter().any(|row| row.shown == *shown) || figures().any(|one| one.shown == *shown)
+        })
         .map(|shown| {
-            let n = rows.iter().filter(|row| row.shown == shown).count();
-            let text = format!("{} {n} {}", shown.symbol(), shown.word());
+            let text = format!("{} {}", shown.symbol(), shown.word());
             let mark = if shown == Shown::NotMeasured {
                 html! {}
             } else {

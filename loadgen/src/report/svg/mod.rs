@@ -17,6 +17,7 @@ pub(super) use self::forest::{NARROW, WIDE, claims};
 pub(super) use self::history::history;
 use crate::record::{CapacityRecord, ExperimentRecord, RunRecord};
 use crate::report::words::arm_figures::{of_run, of_search};
+use crate::report::words::claims::{counted_findings, rows};
 
 /// Style of the pictures, in which colours are variables.
 pub(super) const STYLE: &str = include_str!("../assets/svg.css");
@@ -59,6 +60,17 @@ impl Picture {
         svg.into_string() + "\n"
     }
 
+    /// Returns the picture with a heading above it.
+    fn below(mut self, heading: &str) -> Self {
+        let room = 28.0;
+        self.height += room;
+        self.content = html! {
+            text.heading x="6" y="18" { (text::clean(heading)) }
+            g transform={ "translate(0 " (room) ")" } { (self.content) }
+        };
+        self
+    }
+
     fn view(&self) -> String {
         format!("0 0 {} {}", at(self.width), at(self.height))
     }
@@ -79,7 +91,9 @@ pub(super) fn experiment(record: &ExperimentRecord) -> String {
         let all = crate::report::words::arm_figures::figures(group, &record.claims);
         figures(all.first()?, &group.name)
     };
-    document(claims(record, WIDE).or_else(first), &record.title)
+    let findings = counted_findings(&rows(record));
+    let claims = claims(record, WIDE).map(|it| it.below(&format!("{}: {findings}", record.title)));
+    document(claims.or_else(first), &record.title)
 }
 
 /// Returns the rates of the targets of a run, best first.
