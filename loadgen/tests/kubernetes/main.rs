@@ -1,4 +1,4 @@
-//! Runs loadgen in a real Kubernetes cluster of one node. `make test-kubernetes` starts the cluster, whose `kubectl` is
+//! Runs loadgen in a real Kubernetes cluster of two nodes. `make test-kubernetes` starts the cluster, whose `kubectl` is
 //! then first in the PATH, and runs these tests one after another.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -12,6 +12,7 @@ mod follow;
 mod link;
 mod live;
 mod losses;
+mod nodes;
 mod rendered;
 mod runs;
 mod servers;

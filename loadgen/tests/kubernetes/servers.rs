@@ -44,14 +44,14 @@ const SCENARIO: &str = "[load]\nusers = 4\nduration = \"3s\"\n[[step]]\nget = \"
 /// The node has fewer CPUs than the servers would ask for.
 const REQUESTS: &str = "--target-requests=cpu=50m,memory=64Mi";
 
-async fn project(name: &'static str) -> Run {
+pub async fn project(name: &'static str) -> Run {
     let run = Run::new(name).await;
     std::fs::write(run.project.path("loadgen.toml"), TARGETS).unwrap();
     std::fs::write(run.project.path("busy.toml"), SCENARIO).unwrap();
     run
 }
 
-fn begin(run: &Run, words: &[&str]) -> Child {
+pub fn begin(run: &Run, words: &[&str]) -> Child {
     run.command("run", &[&["--scenario", "busy.toml", REQUESTS], words].concat()).spawn().unwrap()
 }
 
