@@ -268,8 +268,14 @@ mod tests {
             arms: arms.collect(),
         };
         let mean = || Metric::Time(Timing::Latency, Statistic::Mean);
-        let claim =
-            |statement| Claim { says: None, group: 0, needs_cpus: 0, metric: mean(), statement };
+        let claim = |statement| Claim {
+            says: None,
+            group: 0,
+            needs_cpus: 0,
+            full_only: None,
+            metric: mean(),
+            statement,
+        };
         assert_eq!(confounded(&claim(Statement::Order(vec![0, 1])), &group), None);
         assert_eq!(confounded(&claim(Statement::Order(vec![0, 2])), &group), None);
         let twice = Statement::Equal { arms: [1, 2], within: 0.1 };

@@ -87,6 +87,20 @@ fn open_claims_get_the_time_that_is_left() {
 }
 
 #[test]
+fn a_claim_that_the_quick_form_would_misjudge_is_left_to_the_full_form() {
+    let full_only = CLEAR.to_owned() + "full_only = \"errors come late\"\n";
+    let (_, finished, record) = measured(&experiment("10m", &(CLEAR.to_owned() + &full_only)));
+    let [judged, left] = [0, 1].map(|claim| &record["claims"][claim]);
+    assert_eq!(judged["finding"], json!("held"), "{judged}");
+    assert_eq!(left["finding"], json!("could_not_be_shown"), "{left}");
+    assert_eq!(left["why"], json!("not comparable in the quick form: errors come late"));
+    let said = "1 of 2 claims cannot be judged: not comparable in the quick form: errors come late";
+    assert!(finished.stderr.contains(said), "{}", finished.stderr);
+    let rounds = record["groups"][0]["runs"][0]["targets"][0]["rounds"].as_array().unwrap();
+    assert_eq!(rounds.len(), 5, "no round is spent on it");
+}
+
+#[test]
 fn a_claim_that_needs_more_cpus_is_not_measured_and_said_before() {
     let needs = "[[claim]]\nsays = \"many cores help\"\nmetric = \"rate\"\n\
                  order = [\"spare\", \"few\"]\nneeds_cpus = 4096\n";

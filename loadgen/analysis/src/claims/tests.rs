@@ -51,7 +51,7 @@ fn target(name: &str, means: &[f64]) -> TargetRecord {
 
 fn claim(statement: Statement) -> Claim {
     let metric = Metric::Time(Timing::Latency, Statistic::Mean);
-    Claim { says: None, group: 0, needs_cpus: 0, metric, statement }
+    Claim { says: None, group: 0, needs_cpus: 0, full_only: None, metric, statement }
 }
 
 /// Returns what `of` finds about these targets, as arms of one start or of one for each round.

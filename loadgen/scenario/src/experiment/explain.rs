@@ -38,7 +38,8 @@ pub fn explain(experiment: &ExperimentFile) -> String {
         }
         for claim in experiment.claims.iter().filter(|claim| claim.group == index) {
             let needs = explain_needs(claim.needs_cpus);
-            let _ = writeln!(out, "    claim       {}{needs}", claim.sentence(group));
+            let full = if claim.full_only.is_some() { ", only in the full form" } else { "" };
+            let _ = writeln!(out, "    claim       {}{needs}{full}", claim.sentence(group));
         }
     }
     out

@@ -163,6 +163,8 @@ pub struct Claim {
     pub group: usize,
     /// CPUs that the claim needs besides what its arms need; 0 for any number.
     pub needs_cpus: u32,
+    /// Why the quick form cannot judge the claim; `None` if it can.
+    pub full_only: Option<String>,
     /// Metric that the claim is about.
     pub metric: Metric,
     /// Statement about the metric.

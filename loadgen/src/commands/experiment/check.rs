@@ -95,7 +95,7 @@ fn claims(experiment: &Published) -> String {
                 Some(not_measured(name, Some(why)))
             })
         };
-        let why = experiment.target_cpus.why_not(claim, group).or_else(of_arms)?;
+        let why = experiment.why_not(claim).or_else(of_arms)?;
         Some(format!("  not judged  {} ({}): {why}\n", claim.sentence(group), group.name))
     };
     experiment.file.claims.iter().filter_map(line).collect()

@@ -78,7 +78,7 @@ impl Published {
                     let group = &file.groups[claim.group];
                     let targets = targets(claim.group);
                     let one_start = of_group(claim.group).any(|run| run.load.one_start);
-                    match self.target_cpus.why_not(claim, group) {
+                    match self.why_not(claim) {
                         Some(why) => not_judged(claim, group, why),
                         None => {
                             let targets = &targets;

@@ -33,7 +33,8 @@ use super::to_record::{self, Context};
 use crate::failure::{Exit, Failure};
 use crate::lab::{Lab, Lacks};
 use crate::record::{ExperimentRecord, GroupRecord};
-use crate::scenario::experiment::ExperimentFile;
+use crate::scenario::experiment::{Claim, ExperimentFile};
+use crate::text::counted;
 
 /// Times for which a backend is measured alone, in the full and in the quick form, in seconds.
 const ALONE_S: u32 = 10;
@@ -101,8 +102,16 @@ impl Experiment for Published {
         (all, (iterations == 0).then(|| known / all.max(1)))
     }
 
+    /// Says how many claims cannot be judged, and why; `None` if all can.
     fn announcement(&self) -> Option<String> {
-        self.target_cpus.announcement(&self.file)
+        let mut why: Vec<String> =
+            self.file.claims.iter().filter_map(|claim| self.why_not(claim)).collect();
+        let number = why.len();
+        why.dedup();
+        (number > 0).then(|| {
+            let all = counted(self.file.claims.len() as u64, "claim");
+            format!("{number} of {all} cannot be judged: {}", why.join("; "))
+        })
     }
 
     fn without(&self, lacks: &Lacks) -> Result<Option<Self>, Failure> {
@@ -188,6 +197,15 @@ impl Experiment for Published {
 }
 
 impl Published {
+    /// Returns why this measurement cannot judge a claim; `None` if it can.
+    pub fn why_not(&self, claim: &Claim) -> Option<String> {
+        let of_form = || {
+            let why = claim.full_only.as_ref().filter(|_| self.quick)?;
+            Some(format!("not comparable in the quick form: {why}"))
+        };
+        self.target_cpus.why_not(claim, &self.file.groups[claim.group]).or_else(of_form)
+    }
+
     /// Measures the rounds of all groups, or as many as an interrupt or an error allows.
     async fn rounds(&self, session: &mut Session<'_>, site: &Site<'_>, measured: &mut [Measured]) {
         let budget = Budget::new(self.file.quick_time);

@@ -104,11 +104,7 @@ impl Published {
         let file = &self.file.groups[group];
         let arms = Arms { group: file, targets: &targets, one_start: true, left_out: &left_out };
         let claims = self.file.claims.iter().filter(|claim| claim.group == group);
-        claims
-            .filter(|claim| {
-                self.target_cpus.why_not(claim, arms.group).is_none() && is_open(claim, arms)
-            })
-            .count()
+        claims.filter(|claim| self.why_not(claim).is_none() && is_open(claim, arms)).count()
     }
 
     /// Returns the estimated time that the fewest rounds of a group need, with their start.

@@ -47,19 +47,6 @@ impl TargetCpus {
         unjudged.filter_map(|arm| Some((arm, why(arm)?))).collect()
     }
 
-    /// Says how many claims cannot be judged, and why; `None` if all can.
-    pub fn announcement(self, file: &ExperimentFile) -> Option<String> {
-        let claims = file.claims.iter();
-        let why = claims.filter_map(|claim| self.why_not(claim, &file.groups[claim.group]));
-        let mut why: Vec<String> = why.collect();
-        let number = why.len();
-        why.dedup();
-        (number > 0).then(|| {
-            let all = counted(file.claims.len() as u64, "claim");
-            format!("{number} of {all} cannot be judged: {}", why.join("; "))
-        })
-    }
-
     /// Returns the reason against a comparison that needs this number of CPUs; `None` if there are as many.
     fn without(self, needs_cpus: u32) -> Option<String> {
         let here = self.0.filter(|cpus| *cpus < needs_cpus)?;
