@@ -75,11 +75,6 @@ impl MeasuredRound {
         self.users.saturating_sub(self.results.users_lost)
     }
 
-    /// Returns whether loadgen was held up for so long that the round's figures cannot bear it.
-    pub fn is_spoiled(&self) -> bool {
-        self.results.held_up().any(|(_, held_up)| held_up.spoils(self.held))
-    }
-
     /// Returns the counts of this phase of all requests that reached the target, by step: those of the
     /// load, and those of the probe.
     pub fn sent(&self, phase: Phase) -> impl Iterator<Item = Counts> {

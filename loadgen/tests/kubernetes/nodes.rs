@@ -43,20 +43,6 @@ async fn workers_are_spread_over_the_nodes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn load_and_servers_have_different_nodes_if_there_are_enough() {
-    let run = project("apart").await;
-    let words = ["--target", "slow", "--rounds", "1", "--workers", "2", "--out", "result"];
-    let child = begin(&run, &[&words[..], &[TOLERATED, TARGET_TOLERATED]].concat());
-    let finished = end(&run, "apart", child);
-    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
-    let record = run.record("result");
-    let target = &record["targets"][0];
-    let [load, servers] = [of_workers(target), of_target(target)];
-    assert!(load.is_disjoint(&servers), "{load:?} {servers:?}");
-    assert!(!record["verdicts"].to_string().contains("shared_node"), "{}", record["verdicts"]);
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn a_selector_of_nodes_is_kept() {
     let run = project("selected").await;
     let words = ["--target", "shop", "--rounds", "1", "--workers", "2", "--out", "result"];
@@ -67,6 +53,8 @@ async fn a_selector_of_nodes_is_kept() {
     let target = &run.record("result")["targets"][0];
     assert_eq!(of_workers(target), named(["node-a"]));
     assert_eq!(of_target(target), named(["node-b"]), "both replicas");
+    let verdicts = &run.record("result")["verdicts"];
+    assert!(!verdicts.to_string().contains("shared_node"), "{verdicts}");
 }
 
 /// All processes of a node, which stand still until this is dropped: as if the node hung.
@@ -126,7 +114,7 @@ fn in_cgroups(folder: &Path) -> Vec<i32> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_hangs_ends_the_run_and_is_named() {
     let run = Run::new("hangs").await;
-    let words = ["-u", "4", "-d", "60s", "--workers", "3", "--out", "result", TOLERATED];
+    let words = ["-u", "4", "-d", "5m", "--workers", "3", "--out", "result", TOLERATED];
     let child = run.command("run", &[&[run.url("/").as_str()], &words[..]].concat()).spawn();
     let child = child.unwrap();
     run.until_loaded();

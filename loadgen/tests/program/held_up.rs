@@ -12,29 +12,6 @@ use crate::common::program::Project;
 
 const SCENARIO: &str = "[load]\nusers = 8\nduration = \"4s\"\n[[step]]\nget = \"/slow/20\"\n";
 
-/// Five rounds of each arm in one start, whose loads are longer than the pauses between them.
-const EXPERIMENT: &str = r#"
-title = "One arm"
-
-[[group]]
-name = "only"
-scenario = "s.toml"
-rounds = 5
-load = { users = 8, duration = "2s" }
-warmup = "0s"
-quick = { one_start = true }
-
-[[group.arm]]
-name = "slow"
-target = "slow"
-
-[[claim]]
-group = "only"
-metric = "error_rate"
-arm = "slow"
-is = "< 1%"
-"#;
-
 /// Runs a load, and stops a process for a second in it: loadgen or, with workers, the first of them. Returns the document.
 async fn stopped(arguments: &[&str], is_worker: bool) -> Value {
     let server = Counting::start().await;
@@ -89,32 +66,4 @@ async fn a_worker_that_was_stopped_is_named() {
     let held_up = round["held_up"].as_array().unwrap();
     assert_eq!(held_up.len(), 1, "{held_up:?}");
     assert!(message(&document, "held_up").starts_with("worker "), "{:?}", kinds(&document));
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_round_of_an_experiment_in_one_start_is_measured_again() {
-    let server = Counting::start().await;
-    let project = Project::real().file("s.toml", SCENARIO).file("one.toml", EXPERIMENT);
-    let url = format!("--url=slow={}", server.url);
-    let words = ["experiment", "./one.toml", "--quick", &url, "--format=json", "--no-calibrate"];
-    let mut command = project.command(&words);
-    let loadgen = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while server.requests() < 100 {
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    signal(loadgen.id(), Signal::STOP);
-    tokio::time::sleep(Duration::from_millis(500)).await;
-    signal(loadgen.id(), Signal::CONT);
-    let output = tokio::task::spawn_blocking(|| loadgen.wait_with_output().unwrap()).await.unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    let document: Value =
-        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{said}"));
-    assert!(said.contains("slow: loadgen was stopped in round "), "{said}");
-    let run = &document["groups"][0]["runs"][0];
-    let rounds = run["targets"][0]["rounds"].as_array().unwrap();
-    let whole = |is: bool| rounds.iter().filter(move |of| of["whole"] == is).map(|of| &of["round"]);
-    assert_eq!(whole(true).collect::<Vec<_>>(), [1, 2, 3, 4, 5], "{said}");
-    assert_eq!(whole(false).count(), 1, "the one that was stopped");
-    assert!(message(run, "held_up").ends_with(", which was measured again"), "{:?}", kinds(run));
-    assert_eq!(document["claims"][0]["finding"], "held");
 }

@@ -88,7 +88,7 @@ fn open_claims_get_the_time_that_is_left() {
 
 #[test]
 fn a_claim_that_the_quick_form_would_misjudge_is_left_to_the_full_form() {
-    let full_only = CLEAR.to_owned() + "full_only = \"errors come late\"\n";
+    let full_only = OPEN.to_owned() + "full_only = \"errors come late\"\n";
     let (_, finished, record) = measured(&experiment("10m", &(CLEAR.to_owned() + &full_only)));
     let [judged, left] = [0, 1].map(|claim| &record["claims"][claim]);
     assert_eq!(judged["finding"], json!("held"), "{judged}");
@@ -97,7 +97,7 @@ fn a_claim_that_the_quick_form_would_misjudge_is_left_to_the_full_form() {
     let said = "1 of 2 claims cannot be judged: not comparable in the quick form: errors come late";
     assert!(finished.stderr.contains(said), "{}", finished.stderr);
     let rounds = record["groups"][0]["runs"][0]["targets"][0]["rounds"].as_array().unwrap();
-    assert_eq!(rounds.len(), 5, "no round is spent on it");
+    assert_eq!(rounds.len(), 5, "the open claim gets no more");
 }
 
 #[test]

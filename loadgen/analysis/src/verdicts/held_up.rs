@@ -5,24 +5,17 @@ use crate::record::{HeldUpRecord, RoundRecord, TargetRecord, Verdict, VerdictKin
 
 /// Returns a verdict if processes of loadgen were held up in rounds of a target.
 pub(super) fn held_up(target: &TargetRecord) -> Option<Verdict> {
-    let is_again = |of: &RoundRecord| {
-        let mut others = target.rounds.iter().filter(|other| other.round == of.round);
-        !of.whole && others.any(|other| other.whole)
-    };
-    let all: Vec<String> =
-        target.rounds.iter().flat_map(|round| in_round(round, is_again(round))).collect();
+    let all: Vec<String> = target.rounds.iter().flat_map(in_round).collect();
     let advice = "loadgen did next to nothing in that time, and the server is not at fault: a signal stopped loadgen, the \
                   machine was suspended, or there was no CPU. A round that lacks 1 % of its time so is in no comparison: \
-                  run it again, unless it was measured again";
+                  run it again";
     (!all.is_empty()).then(|| verdict(target, VerdictKind::HeldUp, all.join("; "), advice))
 }
 
-/// Names each process that was held up in a round. `is_again` tells whether the round was measured again.
-fn in_round(round: &RoundRecord, is_again: bool) -> impl Iterator<Item = String> {
-    let then = if is_again { ", which was measured again" } else { "" };
-    round.held_up.iter().map(move |HeldUpRecord { worker, total_s, .. }| {
+fn in_round(round: &RoundRecord) -> impl Iterator<Item = String> {
+    round.held_up.iter().map(|HeldUpRecord { worker, total_s, .. }| {
         let who = worker.map_or_else(|| "loadgen".to_owned(), |worker| format!("worker {worker}"));
-        format!("{who} was stopped for {total_s:.1} s in round {}{then}", round.round)
+        format!("{who} was stopped for {total_s:.1} s in round {}", round.round)
     })
 }
 
@@ -38,12 +31,6 @@ mod tests {
         assert_eq!(held_up(&target(vec![round(1, vec![])])), None);
         let alone = target(vec![round(1, vec![]), round(2, vec![stopped(None, 1.04)])]);
         assert_eq!(held_up(&alone).unwrap().message, "loadgen was stopped for 1.0 s in round 2");
-        let whole = RoundRecord { round: 2, whole: true, ..RoundRecord::default() };
-        let again = target(vec![round(2, vec![stopped(None, 1.04)]), whole]);
-        assert_eq!(
-            held_up(&again).unwrap().message,
-            "loadgen was stopped for 1.0 s in round 2, which was measured again"
-        );
         let of_workers = vec![round(3, vec![stopped(Some(0), 0.1), stopped(Some(2), 5.0)])];
         assert_eq!(
             held_up(&target(of_workers)).unwrap().message,

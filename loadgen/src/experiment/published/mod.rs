@@ -8,7 +8,7 @@ mod length;
 mod quick;
 mod target_cpus;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::time::Duration;
 
@@ -104,10 +104,10 @@ impl Experiment for Published {
 
     /// Says how many claims cannot be judged, and why; `None` if all can.
     fn announcement(&self) -> Option<String> {
-        let mut why: Vec<String> =
+        let why: Vec<String> =
             self.file.claims.iter().filter_map(|claim| self.why_not(claim)).collect();
         let number = why.len();
-        why.dedup();
+        let why: Vec<String> = why.into_iter().collect::<BTreeSet<_>>().into_iter().collect();
         (number > 0).then(|| {
             let all = counted(self.file.claims.len() as u64, "claim");
             format!("{number} of {all} cannot be judged: {}", why.join("; "))

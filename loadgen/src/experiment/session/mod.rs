@@ -285,7 +285,7 @@ impl<'a> Session<'a> {
                 self.current = job;
                 let measured = &mut measured[job - jobs.start];
                 let result = match method {
-                    Method::OneStart(_) => self.load_unspoiled(contender, number, measured).await,
+                    Method::OneStart(_) => self.load_standing(contender, number, measured).await,
                     _ => self.round(contender, number, measured).await,
                 };
                 measured.calibration = self.calibration();
@@ -384,15 +384,16 @@ impl<'a> Session<'a> {
 
     /// Returns whether a round reached its planned end with exactly the planned load.
     pub(super) fn is_whole(&self, plan: &Plan, round: &MeasuredRound) -> bool {
-        let MeasuredRound { results, probe, held, .. } = round;
+        let MeasuredRound { results, probe, held, ended, .. } = round;
         let was_stopped = self.observers.stopped().is_some();
         let planned = plan.scenario.load.held();
         let cut = self.interrupt.is_cancelled() || (was_stopped && planned != Some(*held));
+        let is_spoiled = results.held_up().any(|(_, held_up)| held_up.spoils(*held));
         let all_of_it = results.is_whole()
-            && !round.is_spoiled()
+            && !is_spoiled
             && probe.as_ref().is_none_or(Results::is_whole)
             && results.ran_out().is_empty();
-        all_of_it && results.changes.is_empty() && round.ended.is_none() && !cut
+        all_of_it && results.changes.is_empty() && ended.is_none() && !cut
     }
 
     /// Reads PostgreSQL's statistics; `None` if the lab does not run PostgreSQL.

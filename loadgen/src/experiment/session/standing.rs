@@ -8,7 +8,7 @@ use super::Session;
 use super::stopped::Stopped;
 use crate::analysis::statistics::order;
 use crate::experiment::measured::{Measured, MeasuredRound};
-use crate::experiment::observe::{Begun, Event};
+use crate::experiment::observe::Begun;
 use crate::failure::Failure;
 use crate::lab::Target;
 
@@ -50,27 +50,6 @@ impl Session<'_> {
             self.standing.targets.insert((job, contender), target);
         }
         Ok(())
-    }
-
-    /// Loads a contender as [`Self::load_standing`] does, and once more if loadgen was held up in the round: the rounds of
-    /// one start are as few as a finding needs. Both are kept.
-    pub(super) async fn load_unspoiled(
-        &mut self,
-        contender: usize,
-        number: u32,
-        measured: &mut Measured,
-    ) -> Result<(), Stopped> {
-        self.load_standing(contender, number, measured).await?;
-        let is_spoiled = measured.rounds.last().is_some_and(MeasuredRound::is_spoiled);
-        let is_over =
-            self.is_interrupted() || self.is_degraded() || self.observers.stopped().is_some();
-        if !is_spoiled || is_over {
-            return Ok(());
-        }
-        let name = &self.job().contenders[contender].name;
-        let note = format!("{name}: loadgen was stopped in round {number}, and measures it again");
-        self.tell(Event::Note(&note));
-        self.load_standing(contender, number, measured).await
     }
 
     /// Loads a contender of the job in progress in the round or slice of this number, while the others are

@@ -10,13 +10,6 @@ use super::{INDEX, JOIN, Manifests, RUN, SCENARIO, SCENARIO_KEY};
 /// root.
 pub(super) const NOBODY: u32 = 65_534;
 
-/// Skew of pods over nodes from which the scheduler balances them. At 1, an empty node that has a server scores as much for
-/// being empty as a node without one scores for that. With servers, the scheduler adds the skew less 1 to the number of
-/// pods on each node (`scoreForCount` in its plugin `PodTopologySpread`), so that the balance counts less.
-const SKEW: i32 = 1;
-/// See [`SKEW`].
-const SKEW_BESIDE_SERVERS: i32 = 10;
-
 /// A taint of nodes that the pods tolerate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Toleration {
@@ -56,7 +49,6 @@ impl Manifests {
         let mut labels = self.labels();
         // A proxy beside the program would add to what is measured, and would go on after the program's end.
         labels.insert("sidecar.istio.io/inject".to_owned(), json!("false"));
-        let has_servers = !self.servers.all.is_empty();
         let mut spec = json!({
             "subdomain": name,
             "restartPolicy": "Never",
@@ -68,7 +60,7 @@ impl Manifests {
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "topologySpreadConstraints": [{
-                "maxSkew": if has_servers { SKEW_BESIDE_SERVERS } else { SKEW }, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
                 "labelSelector": {"matchLabels": {RUN: self.id}},
             }],
             "containers": [self.container()],
@@ -77,7 +69,7 @@ impl Manifests {
                 {"name": "tmp", "emptyDir": {}},
             ],
         });
-        if has_servers {
+        if !self.servers.all.is_empty() {
             spec["affinity"] = apart_from(&[(super::SERVER_OF, &self.id)]);
         }
         if !pull_secrets.is_empty() {

@@ -104,7 +104,7 @@ fn note(rows: &[ClaimRow<'_>]) -> String {
     )
 }
 
-/// Says on which side of 1 the figure of a is lower, as far as the picture has room for it.
+/// Says on which side of 1 the figure of a is lower, and on which it is higher, if the picture has room for it.
 fn directions(axis: &Axis, y: f64, width: f64) -> Markup {
     let (one, gap) = (axis.x(1.0), 8.0);
     let [lower, higher] = ["← a is lower", "a is higher →"];

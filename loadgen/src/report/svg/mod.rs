@@ -62,10 +62,13 @@ impl Picture {
 
     /// Returns the picture with a heading above it.
     fn below(mut self, heading: &str) -> Self {
-        let room = 28.0;
+        let lines = text::lines(heading, text::fitting(self.width - 12.0, 15.0), 2);
+        let room = 10.0 + 18.0 * lines.len() as f64;
         self.height += room;
         self.content = html! {
-            text.heading x="6" y="18" { (text::clean(heading)) }
+            @for (index, line) in lines.iter().enumerate() {
+                text.heading x="6" y=(at(18.0 + 18.0 * index as f64)) { (line) }
+            }
             g transform={ "translate(0 " (room) ")" } { (self.content) }
         };
         self

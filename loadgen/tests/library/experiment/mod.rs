@@ -54,6 +54,7 @@ ratio = ["sanic", "flask (4)"]
 between = [2, 8]
 published = 5.3
 needs_cpus = 8
+full_only = "the quick form is too short"
 
 [[claim]]
 metric = "error_rate"
@@ -120,6 +121,11 @@ fn arms_inherit_what_their_group_has() {
     let seconds = |is_quick| [sanic, flask].map(|arm| arm.warmup(is_quick).as_secs());
     assert_eq!((seconds(false), seconds(true)), ([2, 10], [0, 0]));
     assert_eq!([sanic.needs_cpus, flask.needs_cpus, file.claims[1].needs_cpus], [0, 4, 8]);
+    let full_only = file.claims[1].full_only.as_deref();
+    assert_eq!(
+        (full_only, &file.claims[0].full_only),
+        (Some("the quick form is too short"), &None)
+    );
     let limits = [sanic, flask].map(|arm| arm.limits.to_string());
     assert_eq!(limits, ["2 CPUs, 1 GiB", "0.5 CPUs, 1 GiB"]);
     assert_eq!(file.backend_limits.to_string(), "2 CPUs");
@@ -154,6 +160,7 @@ fn faults_are_shown_at_their_lines() {
         ),
         ("quick_time = \"90s\"", "quick_time = 90"),
         ("needs_cpus = 4", "needs_cpus = 0"),
+        ("full_only = \"the quick form is too short\"", "full_only = \" \""),
         ("server_workers = 4", "server_workers = 4\nscenario = \"filled\""),
         ("cpus = 0.5", "cpus = 0"),
         ("memory = \"1g\"", "memory = \"1\""),

@@ -23,7 +23,7 @@ fn read(value: &Value<'_>, groups: &[Group], faults: &mut Faults<'_>) -> Option<
     let of = group.map(|index| &groups[index]);
     let metric = take_metric(&mut table, of, faults);
     let needs_cpus = take_needs_cpus(&mut table, faults);
-    let full_only = table.take("full_only").and_then(|value| value.text(faults));
+    let full_only = table.take("full_only").and_then(|value| value.name(faults));
     let statement = take_statement(&mut table, faults);
     let statement = match (&statement, &metric, of) {
         (Some(value), Some(metric), Some(group)) => {
