@@ -151,8 +151,8 @@ impl Toleration {
     }
 }
 
-/// Keeps a pod away, where there are nodes enough, from pods with one of these labels: load, servers and backends take each
-/// other's CPU.
+/// Makes a pod prefer nodes without pods that have one of these labels: load, servers and backends take each other's CPU. The
+/// pods that are scheduled first decide: those of the load.
 pub(super) fn apart_from(labels: &[(&str, &str)]) -> Value {
     let terms = labels.iter().map(|(label, value)| {
         json!({
