@@ -23,6 +23,8 @@ pub struct ClusterRun {
     pub servers: Option<String>,
     /// Number of workers.
     pub workers: u32,
+    /// Whether the workers wait until the servers have their nodes.
+    pub is_held: bool,
     /// Whether the manager has a terminal, on which it shows the live view.
     pub has_terminal: bool,
     /// Time for which pods that run wait for the others.
@@ -98,6 +100,9 @@ impl ClusterRun {
                 .is_string()
                 .then(|| format!("--selector={SERVER_OF}={id}")),
             workers,
+            is_held: job["spec"]["parallelism"]
+                .as_u64()
+                .is_some_and(|pods| pods <= u64::from(workers)),
             has_terminal: container["tty"] == true,
             wait: time("--wait=").unwrap_or_default(),
             over: over.map(|of| reason(of).unwrap_or_else(|| "the job has ended".to_owned())),
@@ -115,7 +120,7 @@ mod tests {
     fn job() -> Value {
         json!({
             "metadata": {"name": "lg", "labels": {"loadgen/run": "1a2b"}},
-            "spec": {"completions": 3, "template": {"spec": {"containers": [
+            "spec": {"completions": 3, "parallelism": 3, "template": {"spec": {"containers": [
                 {"name": "proxy", "args": ["--hand-over=1s"]},
                 {
                     "name": "loadgen", "tty": true,
@@ -135,6 +140,7 @@ mod tests {
             selector: "--selector=loadgen/run=1a2b".to_owned(),
             servers: None,
             workers: 2,
+            is_held: false,
             has_terminal: true,
             wait: Duration::from_secs(360),
             over: None,
@@ -146,6 +152,8 @@ mod tests {
             "type": "Failed", "status": "True", "reason": "DeadlineExceeded", "message": "too long",
         });
         run.has_terminal = false;
+        other["spec"]["parallelism"] = json!(1);
+        run.is_held = true;
         other["metadata"]["labels"]["loadgen/servers"] = json!("2");
         run.servers = Some("--selector=loadgen/server-of=1a2b".to_owned());
         run.over = Some("DeadlineExceeded: too long".to_owned());

@@ -12,7 +12,7 @@ use super::error::KubernetesError;
 use super::fetch::{Fetched, Unsaved, fetch};
 use super::hand_over::{LEFT, TAKEN};
 use super::kubectl::{ATTACH, CREATE, DEPLOY, EXEC, Kubectl, Right};
-use super::lifetime::{UnderWay, create, remove};
+use super::lifetime::{UnderWay, begin_workers, create, remove};
 use super::manifests::Manifests;
 use super::pods::{Pod, quoted};
 use super::server_pods::ServersNow;
@@ -99,6 +99,7 @@ impl Follower<'_> {
         let under_way = UnderWay::begin(self.kubectl, self.run);
         let pods = self.pods().await?;
         let followed = match (pods.into_iter().find(Pod::is_begun_manager), &self.run.over) {
+            (Some(_), None) if self.run.is_held => self.begin().await,
             (Some(manager), _) => self.attend(&manager, None).await,
             (None, None) => self.begin().await,
             (None, Some(over)) => {
@@ -142,12 +143,21 @@ impl Follower<'_> {
         let started = tokio::select! {
             biased;
             () = self.interrupt.cancelled() => return Ok(Followed::default()),
-            started = self.until(begun, true, false, |pods| pods.iter().any(Pod::is_begun_manager)) => started?,
+            started = self.until_begun(begun) => started?,
         };
         match started.into_iter().find(Pod::is_begun_manager) {
             Some(manager) => self.attend(&manager, Some(begun)).await,
             None => Err(KubernetesError::ManagerGone("it was never there".to_owned())),
         }
+    }
+
+    /// Waits until the manager has begun. Servers choose their nodes before the workers do, so that they keep apart.
+    async fn until_begun(&self, begun: Instant) -> Result<Vec<Pod>, KubernetesError> {
+        if self.run.is_held {
+            self.until(begun, true, |_, servers| servers.are_placed()).await?;
+            begin_workers(self.kubectl, self.run).await?;
+        }
+        self.until(begun, true, |pods, _| pods.iter().any(Pod::is_begun_manager)).await
     }
 
     /// Shows the run until its end, and fetches its result. `begun` is when the pods began to start; `None` if all may have
@@ -186,14 +196,12 @@ impl Follower<'_> {
         sleep(STOP_LIMIT).await;
     }
 
-    /// Waits until the pods are as `is_ready` wants them, and all servers are ready, if `with_servers`; says what they wait
-    /// for, if `is_loud`.
+    /// Waits until the pods and the servers are as `is_ready` wants them; says what they wait for, if `is_loud`.
     async fn until(
         &self,
         begun: Instant,
         is_loud: bool,
-        with_servers: bool,
-        is_ready: impl Fn(&[Pod]) -> bool,
+        is_ready: impl Fn(&[Pod], &ServersNow) -> bool,
     ) -> Result<Vec<Pod>, KubernetesError> {
         let of = self.run.workers as usize + 1;
         let mut told = String::new();
@@ -201,7 +209,7 @@ impl Follower<'_> {
             let asked = self.pods().await;
             let servers = self.servers().await.unwrap_or_else(ServersNow::unknown);
             let pods = asked.as_deref().unwrap_or_default();
-            if is_ready(pods) && (!with_servers || servers.are_ready()) {
+            if is_ready(pods, &servers) {
                 return asked;
             }
             let running = pods.iter().filter(|pod| pod.is_running).count() + servers.ready;
@@ -268,13 +276,13 @@ impl Follower<'_> {
     /// Waits until all pods run.
     async fn until_all(&self, begun: Instant) -> Result<Vec<Pod>, KubernetesError> {
         let all = self.run.workers as usize + 1;
-        let are_all = |pods: &[Pod]| {
+        let are_all = |pods: &[Pod], servers: &ServersNow| {
             let has_run =
                 |pod: &&Pod| pod.is_running || (pod.exit_code.is_some() && pod.trouble.is_none());
-            pods.iter().filter(has_run).count() == all
+            pods.iter().filter(has_run).count() == all && servers.are_ready()
         };
         // Lines would disturb the terminal, which is the manager's.
-        self.until(begun, self.view != View::Live, true, are_all).await
+        self.until(begun, self.view != View::Live, are_all).await
     }
 
     async fn pods(&self) -> Result<Vec<Pod>, KubernetesError> {

@@ -61,7 +61,7 @@ pub fn abandon() {
 }
 
 /// Creates the Job, suspended, then all that it needs as its own, so that nothing outlives it, begins, and creates its
-/// servers.
+/// servers, for which the workers wait: see [`begin_workers`].
 pub(super) async fn create(
     kubectl: &Kubectl,
     manifests: &Manifests,
@@ -95,6 +95,15 @@ pub(super) async fn create(
         none if none.is_empty() => Ok(()),
         servers => kubectl.run(&words, &owned(servers)).await.map(drop),
     }
+}
+
+/// Lets the workers of a run begin that was created with the manager alone.
+pub(super) async fn begin_workers(
+    kubectl: &Kubectl,
+    run: &ClusterRun,
+) -> Result<(), KubernetesError> {
+    let all = json!({"spec": {"parallelism": run.workers + 1}}).to_string();
+    kubectl.run(&["patch", "job", &run.name, "--patch", &all], "").await.map(drop)
 }
 
 /// Removes all that belongs to a run, and waits until it is gone. Returns whether it is.

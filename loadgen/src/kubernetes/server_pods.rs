@@ -14,6 +14,8 @@ const RESTARTS: u64 = 2;
 pub(super) struct ServersNow {
     /// Number of pods that are ready.
     pub ready: usize,
+    /// Number of pods that have a node.
+    pub placed: usize,
     /// Number of pods that all servers should have.
     pub of: usize,
     /// Why the first one that is not ready is not, with its place, if the cluster says so.
@@ -45,6 +47,11 @@ impl ServersNow {
         Self { of: 1, why: Some(error.to_string()), ..Self::default() }
     }
 
+    /// Returns whether all pods have a node.
+    pub fn are_placed(&self) -> bool {
+        self.placed >= self.of
+    }
+
     /// Returns whether all pods are ready.
     pub fn are_ready(&self) -> bool {
         self.ready >= self.of
@@ -65,7 +72,9 @@ impl ServersNow {
 
     fn add_pod(&mut self, pod: &Value) {
         let Some(name) = pod["metadata"]["name"].as_str() else { return };
-        let place = place(name, pod["spec"]["nodeName"].as_str());
+        let node = pod["spec"]["nodeName"].as_str();
+        self.placed += usize::from(node.is_some());
+        let place = place(name, node);
         let conditions = pod["status"]["conditions"].as_array();
         let is_ready = conditions
             .into_iter()
@@ -167,8 +176,8 @@ mod tests {
         let all = json!({"items": [deployment(2), pod("a", "True", &up), pod("b", "False", &up)]});
         let now = ServersNow::of(&all);
         let slow = Some("b on node-a: runs, but is not ready yet".to_owned());
-        assert_eq!(now, ServersNow { ready: 1, of: 2, slow, ..ServersNow::default() });
-        assert!(!now.are_ready());
+        assert_eq!(now, ServersNow { ready: 1, placed: 2, of: 2, slow, ..ServersNow::default() });
+        assert!(now.are_placed() && !now.are_ready());
     }
 
     #[test]
@@ -232,6 +241,7 @@ mod tests {
         }]);
         let now = ServersNow::of(&json!({"items": [refused]}));
         let why = "lg-shop-1: FailedCreate: pods \"x\" is forbidden: violates PodSecurity";
+        assert!(!now.are_placed());
         assert_eq!((now.ready, now.of, now.why.as_deref()), (0, 1, Some(why)));
     }
 }

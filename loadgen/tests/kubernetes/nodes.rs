@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
 use crate::servers::{begin, end, project, said};
-use crate::support::{Run, kubectl, left, until};
+use crate::support::{Changed, Run, kubectl, left, until};
 
 /// Taint of the second node.
 const TOLERATED: &str = "--toleration=second";
@@ -40,6 +40,41 @@ async fn workers_are_spread_over_the_nodes() {
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let record = run.record("result");
     assert_eq!(of_workers(&record["targets"][0]), named(["node-a", "node-b"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn load_and_servers_have_different_nodes_if_there_are_enough() {
+    let run = project("apart").await;
+    let words = ["--target", "slow", "--rounds", "1", "--workers", "3", "--out", "result"];
+    let child = begin(&run, &[&words[..], &[TOLERATED, TARGET_TOLERATED]].concat());
+    let finished = end(&run, "apart", child);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let record = run.record("result");
+    let target = &record["targets"][0];
+    let [load, servers] = [of_workers(target), of_target(target)];
+    assert!(load.is_disjoint(&servers), "{load:?} {servers:?}");
+    assert!(!record["verdicts"].to_string().contains("shared_node"), "{}", record["verdicts"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_wait_for_servers_to_have_nodes_and_whoever_takes_the_run_up_lets_them_begin() {
+    let run = project("held").await;
+    let words = ["--target", "slow", "--rounds", "1", "--workers", "2", TARGET_TOLERATED];
+    let selector = "--target-node-selector=test=held";
+    let mut child = begin(&run, &[&words[..], &[selector]].concat());
+    let pods = |of: &str| kubectl(&["get", "pods", of, "--output=name"]);
+    until("the manager runs", || pods("--field-selector=status.phase=Running").contains("/held-0"));
+    // Time for the client to ask twice.
+    std::thread::sleep(Duration::from_secs(2));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let of_job = pods("--selector=batch.kubernetes.io/job-name=held");
+    assert_eq!(of_job.lines().count(), 1, "{of_job}");
+    let labelled = Changed::labelled();
+    let finished = end(&run, "held", run.follow(&["--out", "result"]).spawn().unwrap());
+    drop(labelled);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert_eq!(of_target(&run.record("result")["targets"][0]), named(["node-b"]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

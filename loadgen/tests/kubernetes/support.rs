@@ -163,6 +163,12 @@ impl Changed {
         Self(&["uncordon", "node-a"])
     }
 
+    /// Gives the second node a label.
+    pub fn labelled() -> Self {
+        kubectl(&["label", "node", "node-b", "test=held"]);
+        Self(&["label", "node", "node-b", "test-"])
+    }
+
     /// Lets the namespace have no pods.
     pub fn quota() -> Self {
         kubectl(&["create", "quota", "none", "--hard=pods=0"]);

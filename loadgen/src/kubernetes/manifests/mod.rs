@@ -91,9 +91,15 @@ impl Manifests {
         metadata
     }
 
-    /// Returns the Job. It is suspended until all it needs is there, if `is_suspended`.
+    fn has_servers(&self) -> bool {
+        !self.servers.all.is_empty()
+    }
+
+    /// Returns the Job. If `is_suspended`, it is suspended until all it needs is there, and then begins with the manager
+    /// alone if there are servers, which choose their nodes before the workers do.
     pub fn job(&self, is_suspended: bool) -> Value {
         let count = self.workers + 1;
+        let at_first = if is_suspended && self.has_servers() { 1 } else { count };
         // All of these are the manager's alone: the Job then ends, and tells the code.
         let policy = json!({"rules": [
             {"action": "FailIndex", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
@@ -107,7 +113,7 @@ impl Manifests {
                 "suspend": is_suspended,
                 "completionMode": "Indexed",
                 "completions": count,
-                "parallelism": count,
+                "parallelism": at_first,
                 "backoffLimitPerIndex": 0,
                 "podFailurePolicy": policy,
                 "podReplacementPolicy": "Failed",
@@ -116,7 +122,7 @@ impl Manifests {
                 "template": self.template(),
             },
         });
-        if !self.servers.all.is_empty() {
+        if self.has_servers() {
             job["metadata"]["labels"][SERVERS] = json!(self.servers.all.len().to_string());
         }
         if let Some(kept) = self.kept {
@@ -299,7 +305,14 @@ mod tests {
             ),
         };
         of.servers = Servers { all: vec![shop], observer_key: "key".to_owned() };
-        assert_eq!(of.job(false)["metadata"]["labels"][SERVERS], "1");
+        let [job, held] = [false, true].map(|is_suspended| of.job(is_suspended));
+        assert_eq!(job["metadata"]["labels"][SERVERS], "1");
+        let numbers = [&job, &held].map(|job| job["spec"]["parallelism"].as_u64());
+        assert_eq!(numbers, [Some(u64::from(of.workers) + 1), Some(1)]);
+        let apart = &job["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"];
+        let apart = &apart["preferredDuringSchedulingIgnoredDuringExecution"];
+        let weights = [0, 1].map(|n: usize| apart[n]["weight"].as_u64().unwrap());
+        assert!(weights[1] * u64::from(of.workers + 1) <= weights[0], "{weights:?}");
         insta::assert_snapshot!(yaml(&of.servers()).unwrap());
         let server = &mut of.servers.all[0];
         (server.user, server.folder, server.ready) = (None, None, Ready::Grpc);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::{INDEX, JOIN, Manifests, RUN, SCENARIO, SCENARIO_KEY};
+use super::{INDEX, JOIN, Manifests, RUN, SCENARIO, SCENARIO_KEY, SERVER_OF};
 
 /// User and group of the pods: nobody, as in the images. No name will do, because the kubelet cannot tell that it is not
 /// root.
@@ -59,18 +59,22 @@ impl Manifests {
                 "runAsNonRoot": true, "runAsUser": NOBODY, "runAsGroup": NOBODY, "fsGroup": NOBODY,
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "topologySpreadConstraints": [{
-                "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
-                "labelSelector": {"matchLabels": {RUN: self.id}},
-            }],
             "containers": [self.container()],
             "volumes": [
                 {"name": "given", "secret": {"secretName": name, "defaultMode": 0o400}},
                 {"name": "tmp", "emptyDir": {}},
             ],
         });
-        if !self.servers.all.is_empty() {
-            spec["affinity"] = apart_from(&[(super::SERVER_OF, &self.id)]);
+        if self.has_servers() {
+            // All pods of the load together weigh less than one server: a node without servers comes first, and among
+            // these the one with the least load. The scheduler adds the weights of the pods of a node.
+            let own = (100 / (self.workers + 1)).max(1);
+            spec["affinity"] = apart_from(&[(SERVER_OF, &self.id, 100), (RUN, &self.id, own)]);
+        } else {
+            spec["topologySpreadConstraints"] = json!([{
+                "maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway",
+                "labelSelector": {"matchLabels": {RUN: self.id}},
+            }]);
         }
         if !pull_secrets.is_empty() {
             let names = pull_secrets.iter().map(|name| json!({"name": name}));
@@ -151,12 +155,12 @@ impl Toleration {
     }
 }
 
-/// Makes a pod prefer nodes without pods that have one of these labels: load, servers and backends take each other's CPU. The
-/// pods that are scheduled first decide: those of the load.
-pub(super) fn apart_from(labels: &[(&str, &str)]) -> Value {
-    let terms = labels.iter().map(|(label, value)| {
+/// Makes a pod prefer nodes without pods that have one of these labels, by a weight of at most 100 for each such pod.
+/// Load, servers and backends take each other's CPU.
+pub(super) fn apart_from(labels: &[(&str, &str, u32)]) -> Value {
+    let terms = labels.iter().map(|(label, value, weight)| {
         json!({
-            "weight": 100,
+            "weight": weight,
             "podAffinityTerm": {
                 "topologyKey": "kubernetes.io/hostname",
                 "labelSelector": {"matchLabels": {*label: value}},

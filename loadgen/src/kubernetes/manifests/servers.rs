@@ -253,9 +253,9 @@ impl Manifests {
             "terminationGracePeriodSeconds": 10,
             "securityContext": {"seccompProfile": {"type": "RuntimeDefault"}},
             "affinity": match server.role {
-                Role::Target => apart_from(&[(RUN, &self.id)]),
+                Role::Target => apart_from(&[(RUN, &self.id, 100)]),
                 // Other servers than itself: it has one pod.
-                Role::Backend => apart_from(&[(RUN, &self.id), (SERVER_OF, &self.id)]),
+                Role::Backend => apart_from(&[(RUN, &self.id, 100), (SERVER_OF, &self.id, 100)]),
             },
             "containers": [self.server_container(server), self.observer(server)],
         });
