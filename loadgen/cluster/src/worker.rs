@@ -1,6 +1,6 @@
 //! Runs a worker: joins its manager, and obeys the manager's commands, round after round.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -69,9 +69,9 @@ pub async fn join(join: &Join, terms: Terms) -> Result<Joined, ClusterError> {
         () = terms.gone.cancelled() => return Err(ClusterError::ManagerGone),
         () = terms.leave.cancelled() => return Err(ClusterError::Signalled),
     };
-    let Terms { leave, allowed, .. } = terms.clone();
-    let (blobs, state) = (Blobs::default(), State::Idle);
-    let worker = Worker { bus: Arc::new(bus), newest: 0, blobs, state, leave, allowed };
+    let (blobs, state, allowed) = (Blobs::default(), State::Idle, terms.allowed.clone());
+    let leaving = Arc::default();
+    let worker = Worker { bus: Arc::new(bus), newest: 0, blobs, state, leaving, allowed };
     Ok(Joined { worker, requests, terms })
 }
 
@@ -89,6 +89,13 @@ impl Joined {
             () = terms.leave.cancelled() => Err(ClusterError::Signalled),
             () = worker.obey(requests) => Ok(()),
         };
+        if let Err(why) = &outcome {
+            // Set only once, here.
+            let _ = worker.leaving.set(match why {
+                ClusterError::Signalled => "it left on a signal",
+                _ => "the program that had started it is gone",
+            });
+        }
         // The load must end at once, even if no manager can receive a report.
         worker.end_round().await;
         worker.bus.close().await;
@@ -103,7 +110,8 @@ struct Worker {
     newest: u32,
     blobs: Blobs,
     state: State,
-    leave: CancellationToken,
+    /// Reason for which the worker leaves; empty unless it leaves without a command of the manager.
+    leaving: Arc<OnceLock<&'static str>>,
     allowed: Allowed,
 }
 
@@ -216,8 +224,8 @@ impl Worker {
             State::Idle => return Err("the round was not prepared".to_owned()),
             State::Prepared { goose, digest, stop } => {
                 let changes = goose.changes();
-                let round =
-                    Round { bus: self.bus.clone(), epoch, digest, leave: self.leave.clone() };
+                let (bus, leaving) = (self.bus.clone(), self.leaving.clone());
+                let round = Round { bus, epoch, digest, leaving };
                 let task = tokio::spawn(round.run(*goose, start, stop.clone()));
                 self.state = State::Started { stop, changes, task };
             }
@@ -246,7 +254,8 @@ struct Round {
     bus: Arc<WorkerBus>,
     epoch: u32,
     digest: Digest,
-    leave: CancellationToken,
+    /// See [`Worker`].
+    leaving: Arc<OnceLock<&'static str>>,
 }
 
 impl Round {
@@ -262,14 +271,12 @@ impl Round {
             (_, Ok(Err(unsent))) => News::Failed(unsent.to_string()),
             (_, Err(ended)) => News::Failed(ended.to_string()),
             (Err(failed), _) => News::Failed(failed.to_string()),
-            // The worker's load is missing from here on, which counts as a loss even if the worker
-            // left in good order.
-            (Ok(_), _) if round.leave.is_cancelled() => {
-                News::Failed("it left on a signal".to_owned())
-            }
-            (Ok(finished), Ok(Ok(snapshots))) => {
-                News::Finished(Finished { snapshots, ..finished }, round.digest.clone())
-            }
+            (Ok(finished), Ok(Ok(snapshots))) => match round.leaving.get() {
+                // The worker's load is missing from here on, which counts as a loss even if the worker
+                // left in good order.
+                Some(why) => News::Failed((*why).to_owned()),
+                None => News::Finished(Finished { snapshots, ..finished }, round.digest.clone()),
+            },
         };
         // If this report can't be sent, the manager notices the worker's silence.
         let _ = round.report(last_word).await;

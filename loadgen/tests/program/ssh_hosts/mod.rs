@@ -102,6 +102,26 @@ async fn how_one_of_several_workers_ended_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn workers_whose_parent_is_killed_are_lost_in_the_round() {
+    let Some(hosts) = Hosts::start("", "") else { return };
+    for load in ["--rate=100", "--users=6"] {
+        let (server, project) = (Counting::start().await, Project::bare());
+        let words = [&server.url, load, "--duration=6s", "--warmup=0s", "--hosts=one,two:2"];
+        let mut command = hosts.command(&project, &[&words[..], &["--json"]].concat());
+        let started = Started::of(&mut command);
+        let there = block_in_place(|| hosts.until_loaded(|| server.requests(), 3));
+        let parents = named(&there, "worker --join - --processes 2");
+        assert_eq!(parents.len(), 1, "{there:?}");
+        signal(parents[0], Signal::KILL);
+        let finished = Finished::of(block_in_place(|| started.output()), &project.path(""));
+        assert_eq!(finished.code, Some(5), "{load}: {}", finished.said());
+        let target = &finished.json()["targets"][0];
+        assert_eq!(target["rounds"][0]["whole"], false, "{load}: {}", finished.said());
+        block_in_place(|| assert_gone(&there, WITHIN));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_worker_that_is_paused_stays_nowhere() {
     let Some(hosts) = Hosts::start("", "") else { return };
     let (server, project) = (Counting::start().await, Project::bare());
