@@ -1055,6 +1055,7 @@ VerdictKind: TypeAlias = Literal[
     "replicas_miscounted",
     "few_cores",
     "data_in_memory",
+    "worker_without_success",
     "slow_worker",
     "shared_node",
     "much_logged",
@@ -1099,6 +1100,8 @@ class WorkerRecord:
     """CPUs that the worker may use on its host; `null` for a process that loadgen started."""
     cpus_busy_percent: float | None
     """Share of the time for which the CPUs that the worker may use were busy during load that counts, with any program; `null` if the worker reported nothing, or in earlier versions."""
+    errors: int | None
+    """Requests of these that failed; `null` in earlier versions."""
     host: str | None
     """Name of the worker's host: as `--hosts` names it, without the user, or as the host calls itself; `null` for a process that loadgen started on its own machine."""
     lag_max_ms: float | None

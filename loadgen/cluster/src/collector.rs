@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::messages::{News, Report};
 use loadgen_engine::{Finished, WorkerResults};
-use loadgen_measure::{Counts, GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
+use loadgen_measure::{GrowingSeries, Phase, Series, Snapshot, Strain, StrainSample};
 
 /// Most samples of one worker in a round: at 10 million requests per second, a round would take 300 days. The sums
 /// over all workers, at most 10,000, then stay in the range that histograms can be saved in, below 2^63.
@@ -28,6 +28,8 @@ struct Collected {
     numbers: BTreeSet<u32>,
     /// Number of the worker's requests that ended in the hold phase, which the results describe.
     requests: u64,
+    /// Number of these requests that failed.
+    errors: u64,
     /// Number of samples in all histograms of the worker.
     samples: u64,
     /// Number of seconds from the end of the warm-up to the end of the last results.
@@ -157,8 +159,10 @@ impl Collected {
             self.strain.add(sample);
         }
         let held = snapshot.intervals.iter().filter(|interval| interval.phase == Phase::Hold);
-        let held = held.flat_map(|interval| &interval.steps).map(Counts::requests);
-        self.requests = held.fold(self.requests, u64::saturating_add);
+        for counts in held.flat_map(|interval| &interval.steps) {
+            self.requests = self.requests.saturating_add(counts.requests());
+            self.errors = self.errors.saturating_add(counts.failures());
+        }
         Taken::New(snapshot)
     }
 
@@ -186,11 +190,11 @@ impl Collected {
         let gaps = self.gaps();
         // A set of `u32` has at most one entry for each `u32`.
         let snapshots = self.numbers.len() as u32;
-        let Self { requests, seconds, finished, strain, .. } = self;
+        let Self { requests, errors, seconds, finished, strain, .. } = self;
         // Only the snapshots of a lost worker are known.
         let finished =
             finished.unwrap_or_else(|| Finished { held: held(seconds), ..Finished::default() });
-        let of = WorkerResults { worker, requests, snapshots, ..WorkerResults::default() };
+        let of = WorkerResults { worker, requests, errors, snapshots, ..WorkerResults::default() };
         WorkerResults { gaps, finished, strain, ..of }
     }
 

@@ -253,8 +253,8 @@ fn host_help(hosts: &[(String, HostFault)]) -> String {
         return "see what each host has: `loadgen hosts check HOST`".to_owned();
     };
     format!(
-        "try it by hand: `ssh {host} true` must work without a question. Accept the key of the host once, and use a key \
-         of your own, in an agent if it has a passphrase"
+        "try it by hand: `ssh {host} true` must work without a question. Accept the key of a new host once, and use a \
+         key of your own, in an agent if it has a passphrase"
     )
 }
 

@@ -2,11 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
+
+use crate::local_ports::{LocalPorts, connect};
 
 /// Time after which the next address is tried as well, if an attempt is not yet complete: the
 /// Connection Attempt Delay of RFC 8305, section 5.
@@ -17,12 +20,14 @@ pub(super) const TOO_LATE: &str = "no connection within 250 ms of another addres
 
 /// Connects to the first of `addresses` that answers. Tries the next address when an attempt has
 /// failed, or when `ATTEMPT_DELAY` has passed since the latest attempt began. Calls `tell` with the
-/// address and the reason for each failed attempt, and for each attempt that a later one overtook.
+/// address and the reason for each failed attempt, and for each attempt that a later one overtook. The local port is one of
+/// `ports`, or the system's choice.
 ///
 /// # Errors
 /// Returns the error of the last failed attempt if all attempts failed.
 pub async fn dial(
     addresses: Vec<SocketAddr>,
+    ports: Option<&Arc<LocalPorts>>,
     tell: &(dyn Fn(SocketAddr, &str) + Sync),
 ) -> io::Result<(TcpStream, SocketAddr)> {
     let mut untried = addresses.into_iter();
@@ -31,7 +36,8 @@ pub async fn dial(
     let mut failed = io::Error::from(io::ErrorKind::AddrNotAvailable);
     loop {
         if let Some(address) = untried.next() {
-            attempts.spawn(async move { (address, TcpStream::connect(address).await) });
+            let ports = ports.cloned();
+            attempts.spawn(async move { (address, connect(address, ports.as_deref()).await) });
             waiting.push(address);
         }
         let ended = tokio::select! {
@@ -85,10 +91,10 @@ mod tests {
         let closed = bound.local_addr().unwrap();
         let open = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let open_address = open.local_addr().unwrap();
-        let dialing = dial(vec![silent_address, closed, open_address], &|_, _| {});
+        let dialing = dial(vec![silent_address, closed, open_address], None, &|_, _| {});
         let dialed = tokio::time::timeout(Duration::from_secs(5), dialing).await;
         assert_eq!(dialed.unwrap().unwrap().1, open_address);
-        let refused = dial(vec![closed, closed], &|_, _| {}).await.unwrap_err();
+        let refused = dial(vec![closed, closed], None, &|_, _| {}).await.unwrap_err();
         assert_eq!(refused.kind(), io::ErrorKind::ConnectionRefused);
     }
 }

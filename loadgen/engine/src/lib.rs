@@ -30,6 +30,7 @@ mod happy_eyeballs;
 mod latest_value;
 pub mod load;
 mod load_change;
+pub mod local_ports;
 mod null_server;
 mod plan;
 mod pressure;

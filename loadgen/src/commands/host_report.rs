@@ -19,10 +19,15 @@ pub(super) fn run(args: &HostReportArgs) -> Result<Exit, Failure> {
     // Before the workers start, which inherit the limit.
     let limits = limits();
     let rate = on_all_cpus()?.block_on(host_rate(args.workers));
+    let (rate, rate_error) = match rate {
+        Ok(rate) => (Some(rate), None),
+        Err(why) => (None, Some(why)),
+    };
     let report = HostReport {
         name: rustix::system::uname().nodename().to_string_lossy().into_owned(),
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         limits,
+        rate_error,
         rate_per_s: rate.map(|rate| rate.rate_per_s),
         others_percent: rate.and_then(|rate| rate.others_percent),
     };

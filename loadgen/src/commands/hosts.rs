@@ -151,8 +151,10 @@ fn notes(Checked { host, said, lack, .. }: &Checked) -> Vec<String> {
              without them"
         )
     });
+    let unknown = report.rate_error.as_ref();
+    let unknown = unknown.map(|why| format!("{host}: its rate could not be measured: {why}"));
     let lack = lack.map(|lack| format!("{host}: {lack}: {}", lack.remedy()));
-    shared.into_iter().chain(others).chain(lack).collect()
+    shared.into_iter().chain(others).chain(unknown).chain(lack).collect()
 }
 
 /// Says what the workers of several hosts send together: equal shares, so that the slowest worker limits all.

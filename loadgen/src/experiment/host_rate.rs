@@ -29,16 +29,20 @@ pub struct HostRate {
     pub others_percent: Option<f64>,
 }
 
-/// Measures the highest rate of so many workers on this host, to a server in this process; `None` if that could not be
-/// measured. More workers than CPUs add nothing to the rate, and take long to start.
-pub async fn host_rate(workers: u32) -> Option<HostRate> {
+/// Measures the highest rate of so many workers on this host, to a server in this process. More workers than CPUs add
+/// nothing to the rate, and take long to start.
+///
+/// # Errors
+/// Returns in words why it could not be measured.
+pub async fn host_rate(workers: u32) -> Result<HostRate, String> {
     let cpus = available();
     let workers = workers.min(u32::try_from(cpus.len()).unwrap_or(u32::MAX)).max(1);
     let answer = NullAnswer { status: 200, ..NullAnswer::default() };
     // An answer costs less than its request, so that the server is not the limit.
-    let server = NullServer::start(cpus.len().div_ceil(2).max(1), &[answer], || {}).ok()?;
-    let mut scenario: Scenario =
-        parse_to_run("check", "the check", REQUEST, &process_environment).ok()?;
+    let server = NullServer::start(cpus.len().div_ceil(2).max(1), &[answer], || {});
+    let server = server.map_err(|error| format!("no server could be started: {error}"))?;
+    let mut scenario: Scenario = parse_to_run("check", "the check", REQUEST, &process_environment)
+        .map_err(|error| error.to_string())?;
     scenario.load.users = USERS * workers;
     let plan = Plan {
         scenario,
@@ -50,7 +54,8 @@ pub async fn host_rate(workers: u32) -> Option<HostRate> {
         trace_one_in: None,
         share: Share::WHOLE,
     };
-    let mut cluster = Cluster::start(&LocalWorkers::new(workers).ok()?, |_| {}).await.ok()?;
+    let started = async { Cluster::start(&LocalWorkers::new(workers)?, |_| {}).await };
+    let mut cluster = started.await.map_err(|error| error.to_string())?;
     let own = [std::process::id()].into_iter().chain(cluster.pids());
     let window = Window::open(own.map(|pid| Watched::process("own", pid)).collect());
     let results = cluster.round(plan, CancellationToken::new(), |_, _| {}).await;
@@ -59,8 +64,9 @@ pub async fn host_rate(workers: u32) -> Option<HostRate> {
     let observed = observed.filter(|of| !of.machine.programs_percent.is_empty());
     cluster.quit().await;
     let others = observed.map(|observed| observed.others_percent(&cpus.into_iter().collect()));
-    let rate_per_s = rate(&results.ok()?)?;
-    Some(HostRate { rate_per_s, others_percent: others.map(|percent| percent.max(0.0)) })
+    let results = results.map_err(|error| error.to_string())?;
+    let rate_per_s = rate(&results).ok_or("a worker was lost, or a request failed")?;
+    Ok(HostRate { rate_per_s, others_percent: others.map(|percent| percent.max(0.0)) })
 }
 
 /// Returns the rate of a round in which no worker was lost and no request failed.

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::job::Job;
 use super::probe_users::probe_users;
 use crate::cluster::{OnLoss, SystemLimits};
-use crate::lab::local_ports;
+use crate::engine::local_ports::local_ports;
 
 /// Number of open files that loadgen needs besides the users' connections.
 pub(super) const RESERVED_FILES: u64 = 100;

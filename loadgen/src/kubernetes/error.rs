@@ -20,7 +20,10 @@ pub enum KubernetesError {
     #[error("kubectl {what}: {why}")]
     #[diagnostic(
         code(kubectl_failed),
-        help("check the cluster, the namespace and your rights: `kubectl auth can-i create jobs`")
+        help(
+            "correct what the cluster names; or, if kubectl does not reach it, check KUBECONFIG, --context and --namespace: \
+             `kubectl get jobs` must work"
+        )
     )]
     Refused {
         /// The first words of the command.
@@ -152,6 +155,25 @@ pub enum KubernetesError {
         /// The cluster's words about the other pods.
         why: String,
     },
+    /// Not all servers under test are ready in time.
+    #[error("{ready} of {of} pods of servers are ready after {}: {why}", humantime::format_duration(*limit))]
+    #[diagnostic(
+        code(servers_not_started),
+        help(
+            "correct the target: its `image`, `command`, `port` (8000 if left out), `ready` and `start_timeout`; or make \
+             room for its pods"
+        )
+    )]
+    ServersNotStarted {
+        /// Number of pods that are ready.
+        ready: usize,
+        /// Number of pods.
+        of: usize,
+        /// Time for which they were awaited.
+        limit: Duration,
+        /// The cluster's words about one that is not.
+        why: String,
+    },
     /// The manager's pod ended without a result.
     #[error("the pod of the manager is gone: {0}")]
     #[diagnostic(
@@ -183,6 +205,11 @@ pub enum KubernetesError {
 }
 
 impl KubernetesError {
+    /// Returns whether the servers under test are the reason.
+    pub fn is_of_servers(&self) -> bool {
+        matches!(self, Self::ServersNotStarted { .. })
+    }
+
     /// Returns whether the run must stay in the cluster: there is something to take, or to read.
     pub(super) fn leaves_the_run(&self) -> bool {
         matches!(self, Self::Lost { .. } | Self::Unfetched { .. } | Self::ResultGone { .. })

@@ -66,6 +66,17 @@ impl Fetch {
     }
 }
 
+/// Tells the manager in this pod that nobody will take its result. Ends with it.
+pub(super) async fn decline(kubectl: &Kubectl, pod: &str) {
+    // If this fails, the manager waits until the cluster ends it.
+    let _ = kubectl.run(&hand_over(pod), &format!("{TAKE}\n")).await;
+}
+
+/// Returns the words of `kubectl` for a program in the manager's pod that hands the result over.
+fn hand_over(pod: &str) -> [&str; 7] {
+    ["exec", "--stdin", pod, "--container=loadgen", "--", "loadgen", "hand-over"]
+}
+
 /// Waits for the end of the run in this pod, and writes its result into the folder. Stops the run when `stop` is
 /// cancelled.
 pub(super) async fn fetch(
@@ -74,8 +85,7 @@ pub(super) async fn fetch(
     folder: &Path,
     stop: &CancellationToken,
 ) -> Fetched {
-    let words = ["exec", "--stdin", pod, "--container=loadgen", "--", "loadgen", "hand-over"];
-    let mut command = Command::from(kubectl.command(&words));
+    let mut command = Command::from(kubectl.command(&hand_over(pod)));
     command.process_group(0).kill_on_drop(true);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let dead = |why: String| Fetched::Broken { why, was_alive: false };

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::cluster_run::ClusterRun;
 use super::error::KubernetesError;
-use super::fetch::{Fetched, Unsaved, fetch};
+use super::fetch::{Fetched, Unsaved, decline, fetch};
 use super::hand_over::{LEFT, TAKEN};
-use super::kubectl::{ATTACH, CREATE, DEPLOY, EXEC, Kubectl, Right};
+use super::kubectl::{ATTACH, CREATE, CREATE_SERVERS, FOLLOW, FOLLOW_SERVERS, Kubectl, Right};
 use super::lifetime::{UnderWay, begin_workers, create, remove};
 use super::manifests::Manifests;
 use super::pods::{Pod, quoted};
@@ -111,15 +111,16 @@ impl Follower<'_> {
     }
 
     async fn check_to_create(&self) -> Result<(), KubernetesError> {
-        let deploy = self.run.servers.iter().flat_map(|_| DEPLOY);
-        let rights: Vec<Right> = CREATE.into_iter().chain(deploy).collect();
+        let of_servers = self.run.servers.iter().flat_map(|_| CREATE_SERVERS);
+        let rights: Vec<Right> = CREATE.into_iter().chain(of_servers).collect();
         self.check(&rights).await
     }
 
     /// Checks the cluster, and the rights for following a run and these.
     async fn check(&self, more: &[Right]) -> Result<(), KubernetesError> {
         let attach = (self.view == View::Live).then_some(ATTACH);
-        let rights = more.iter().copied().chain([EXEC]).chain(attach);
+        let of_servers = self.run.servers.iter().flat_map(|_| FOLLOW_SERVERS);
+        let rights = more.iter().copied().chain(FOLLOW).chain(of_servers).chain(attach);
         self.kubectl.check(rights).await
     }
 
@@ -130,11 +131,27 @@ impl Follower<'_> {
         under_way: UnderWay,
     ) -> Result<Followed, KubernetesError> {
         let mut is_left = true;
+        let is_fetched = followed.as_ref().is_ok_and(|followed| followed.exit_code.is_some());
         if !followed.as_ref().is_err_and(KubernetesError::leaves_the_run) {
-            is_left = !remove(self.kubectl, self.run).await;
+            let give_up = async {
+                if !is_fetched {
+                    say("removing the run from the cluster");
+                    self.give_up().await;
+                }
+            };
+            let (removed, ()) = tokio::join!(remove(self.kubectl, self.run), give_up);
+            is_left = !removed;
         }
         drop(under_way);
         followed.map(|followed| Followed { is_left, ..followed })
+    }
+
+    /// Tells the manager, if it runs, that nobody will take its result, for which it would wait when its pod is to end.
+    async fn give_up(&self) {
+        let pods = self.pods().await.unwrap_or_default();
+        if let Some(manager) = pods.iter().find(|pod| pod.index == 0 && pod.is_running) {
+            decline(self.kubectl, &manager.name).await;
+        }
     }
 
     /// Waits for the manager of a run that has not begun, and attends the run.
@@ -218,8 +235,8 @@ impl Follower<'_> {
             let why = match &asked {
                 Ok(_) => troubled
                     .map(|(pod, why)| format!("{}: {why}", pod.place()))
-                    .or(servers.why)
-                    .or(servers.slow),
+                    .or_else(|| servers.why.clone())
+                    .or_else(|| servers.slow.clone()),
                 // A connection that breaks may come back.
                 Err(error) => Some(error.to_string()),
             };
@@ -228,9 +245,20 @@ impl Follower<'_> {
             let is_hopeless =
                 servers.is_hopeless || pods.iter().any(|pod| pod.is_hopeless || has_failed(pod));
             if begun.elapsed() > self.start_limit || is_hopeless {
+                let of_servers = asked.is_ok() && troubled.is_none() && servers.ready < servers.of;
+                if let Some(why) = why.clone().filter(|_| of_servers) {
+                    let (ready, of) = (servers.ready, servers.of);
+                    let limit = Duration::from_secs(begun.elapsed().as_secs());
+                    let probe = self.failed_probe(servers.troubled.as_deref()).await;
+                    let why = [why].into_iter().chain(probe).collect::<Vec<_>>().join("; ");
+                    return Err(KubernetesError::ServersNotStarted { ready, of, limit, why });
+                }
                 let why = match why {
                     Some(why) => why,
-                    None => self.events().await,
+                    None => {
+                        let said = self.warning(&self.run.name, "").await;
+                        said.unwrap_or_else(|| "the cluster does not say why".to_owned())
+                    }
                 };
                 let limit = Duration::from_secs(begun.elapsed().as_secs());
                 return Err(KubernetesError::NotStarted { running, of, limit, why });
@@ -295,16 +323,21 @@ impl Follower<'_> {
         Ok(ServersNow::of(&self.kubectl.json(&words, "").await?))
     }
 
-    /// Returns what the cluster says of the Job, for one without pods.
-    async fn events(&self) -> String {
-        let selector = format!("--field-selector=involvedObject.name={}", self.run.name);
+    /// Returns why a pod of a server was not ready, if the cluster says so.
+    async fn failed_probe(&self, pod: Option<&str>) -> Option<String> {
+        self.warning(pod?, ",reason=Unhealthy").await
+    }
+
+    /// Returns the last warning of the cluster about the object of this name, if there is one that fits `more`.
+    async fn warning(&self, name: &str, more: &str) -> Option<String> {
+        let selector = format!("--field-selector=involvedObject.name={name}{more}");
         let events = self.kubectl.json(&["get", "events", &selector], "").await.unwrap_or_default();
         let last = events["items"].as_array().and_then(|all| {
             let warnings = all.iter().filter(|event| event["type"] == "Warning");
             warnings.max_by_key(|event| event["metadata"]["creationTimestamp"].as_str()).cloned()
         });
         let message = last.as_ref().and_then(|event: &Value| event["message"].as_str());
-        message.map_or_else(|| "the cluster does not say why".to_owned(), quoted)
+        message.map(quoted)
     }
 
     /// Waits for the end of the run, and fetches its result. A broken connection is made again.

@@ -3,6 +3,7 @@
 use std::process::Stdio;
 use std::time::Duration;
 
+use futures_util::future::try_join_all;
 use serde_json::Value;
 use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
@@ -20,19 +21,34 @@ const NO: &str = "exit status: 1";
 /// A right of a user: a verb, a resource, and a subresource or an empty text.
 pub(super) type Right = (&'static str, &'static str, &'static str);
 
-/// Right for following a run.
-pub(super) const EXEC: Right = ("create", "pods", "exec");
+/// Rights for following a run, and for removing it.
+pub(super) const FOLLOW: [Right; 7] = [
+    ("create", "pods", "exec"),
+    ("list", "pods", ""),
+    ("get", "pods", "log"),
+    ("get", "jobs.batch", ""),
+    ("delete", "jobs.batch", ""),
+    ("delete", "services", ""),
+    ("delete", "secrets", ""),
+];
 
 /// Right for the live view.
 pub(super) const ATTACH: Right = ("create", "pods", "attach");
 
 /// Further rights for a new run.
-pub(super) const CREATE: [Right; 3] =
-    [("create", "jobs.batch", ""), ("patch", "jobs.batch", ""), ("create", "secrets", "")];
+pub(super) const CREATE: [Right; 4] = [
+    ("create", "jobs.batch", ""),
+    ("patch", "jobs.batch", ""),
+    ("create", "secrets", ""),
+    ("create", "services", ""),
+];
 
-/// Further rights for a new run with servers.
-pub(super) const DEPLOY: [Right; 2] =
-    [("create", "deployments.apps", ""), ("list", "deployments.apps", "")];
+/// Further right for a new run with servers.
+pub(super) const CREATE_SERVERS: [Right; 1] = [("create", "deployments.apps", "")];
+
+/// Further rights for following a run with servers.
+pub(super) const FOLLOW_SERVERS: [Right; 2] =
+    [("list", "deployments.apps", ""), ("delete", "deployments.apps", "")];
 
 /// `kubectl`, for one namespace of one cluster.
 #[derive(Debug, Clone, Default)]
@@ -128,20 +144,21 @@ impl Kubectl {
         needed: impl Iterator<Item = Right>,
     ) -> Result<(), KubernetesError> {
         self.check_version().await?;
-        for (verb, resource, below) in needed {
-            let below_it = format!("--subresource={below}");
-            let words = ["auth", "can-i", "--quiet", verb, resource, &below_it];
-            match self.run(&words, "").await {
-                // It says nothing else where the answer is no.
-                Err(KubernetesError::Refused { why, .. }) if why == NO => {
-                    let slash = if below.is_empty() { "" } else { "/" };
-                    let what = format!("{verb} {resource}{slash}{below}");
-                    return Err(KubernetesError::NoRights(what));
-                }
-                answered => drop(answered?),
+        // Together, because each starts a kubectl.
+        try_join_all(needed.map(|right| self.may(right))).await.map(drop)
+    }
+
+    async fn may(&self, (verb, resource, below): Right) -> Result<(), KubernetesError> {
+        let below_it = format!("--subresource={below}");
+        let words = ["auth", "can-i", "--quiet", verb, resource, &below_it];
+        match self.run(&words, "").await {
+            // It says nothing else where the answer is no.
+            Err(KubernetesError::Refused { why, .. }) if why == NO => {
+                let slash = if below.is_empty() { "" } else { "/" };
+                Err(KubernetesError::NoRights(format!("{verb} {resource}{slash}{below}")))
             }
+            answered => answered.map(drop),
         }
-        Ok(())
     }
 
     async fn check_version(&self) -> Result<(), KubernetesError> {

@@ -20,6 +20,8 @@ pub(super) struct ServersNow {
     pub of: usize,
     /// Why the first one that is not ready is not, with its place, if the cluster says so.
     pub why: Option<String>,
+    /// Name of that pod; `None` if its reason is that of its Deployment.
+    pub troubled: Option<String>,
     /// How far the first one that is not ready without a reason is, with its place.
     pub slow: Option<String>,
     /// Whether waiting does not help.
@@ -96,7 +98,10 @@ impl ServersNow {
         };
         if let Some(trouble) = trouble {
             if !is_ready {
-                self.why.get_or_insert(format!("{place}: {trouble}"));
+                if self.why.is_none() {
+                    self.why = Some(format!("{place}: {trouble}"));
+                    self.troubled = Some(name.to_owned());
+                }
                 self.is_hopeless |= [SERVER, OBSERVER, AWAIT].iter().any(|name| is_lost(pod, name));
             }
             self.troubles.push((place, trouble));
@@ -136,9 +141,15 @@ fn restarted(pod: &Value, container: &str, times: u64) -> String {
     // The last words before a signal say nothing of it.
     let by_itself = code.is_none_or(|code| code <= SIGNALLED);
     let said = last["message"].as_str().filter(|_| by_itself).and_then(error);
-    // The cluster itself ends a container that is not ready in time.
-    let killed = code.is_some_and(|code| code > SIGNALLED) && reason.is_none();
-    let killed = killed.then_some("ended by a signal, such as for not being ready in time");
+    // The cluster itself ends a container that is not ready in time, with a signal that some servers handle.
+    let killed = match code {
+        Some(0) => Some("it ended by itself, or because it was not ready in time"),
+        Some(code) if code > SIGNALLED && reason.is_none() => {
+            Some("ended by a signal, such as for not being ready in time")
+        }
+        _ => None,
+    };
+    let reason = reason.filter(|reason| *reason != "Completed");
     let all = [code.map(|code| format!("exit code {code}")), reason.map(str::to_owned)];
     let more = [killed.map(str::to_owned), said.map(str::to_owned)];
     let how: Vec<String> = all.into_iter().chain(more).flatten().collect();

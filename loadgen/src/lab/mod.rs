@@ -71,7 +71,6 @@ use install::build::Built;
 pub use install::python::Python;
 use install::tools::Version;
 pub use machine::cpus::{self, Layout};
-pub use machine::ports::local_ports;
 pub use machine::turn::{Measurement, Other, Turn};
 pub use manifest::{Manifest, Ready, TargetSpec};
 pub use observer::{

@@ -34,6 +34,13 @@ start_timeout = "90s"
 image = "localhost/absent:test"
 user = 65534
 
+[target.unready]
+image = "localhost/target:test"
+port = 9999
+user = 65534
+command = ["--port=8080"]
+start_timeout = "2s"
+
 [target.root]
 image = "localhost/target:test"
 "#;
@@ -154,11 +161,37 @@ async fn servers_that_the_cluster_does_not_start_are_named() {
     let run = project("absent").await;
     let words = ["--target", "absent", "--start-timeout", "8s"];
     let finished = end(&run, "absent", begin(&run, &words));
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
     assert!(said(&finished).contains("ImagePull"), "{}", finished.stderr);
     let finished = end(&run, "absent", begin(&run, &["--target", "root", "--start-timeout", "5s"]));
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
     assert!(said(&finished).contains("violates PodSecurity"), "{}", finished.stderr);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_does_not_become_ready_is_told_with_its_failed_check() {
+    let run = project("unready").await;
+    let finished = end(&run, "unready", begin(&run, &["--target", "unready"]));
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    let said = said(&finished);
+    for part in ["servers_not_started", "Startup probe failed", "connection refused", "`port`"] {
+        assert!(said.contains(part), "{part}: {}", finished.stderr);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_is_scaled_in_a_run_is_another_one() {
+    let run = project("scaled").await;
+    let words = ["--target", "shop", "--duration", "5s", "-R", "9", "-o", "result"];
+    let child = begin(&run, &words);
+    let ready = "--output=jsonpath={.items[*].status.readyReplicas}";
+    until("the servers are ready", || kubectl(&["get", "deployments", ready]) == "2");
+    std::thread::sleep(Duration::from_secs(8));
+    let deployments = kubectl(&["get", "deployments", "--output=name"]);
+    kubectl(&["scale", deployments.trim(), "--replicas=3"]);
+    let finished = end(&run, "scaled", child);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
+    assert!(said(&finished).contains("somebody has scaled its Deployment"), "{}", finished.stderr);
 }
 
 #[tokio::test(flavor = "multi_thread")]

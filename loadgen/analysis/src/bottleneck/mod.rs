@@ -323,6 +323,7 @@ mod tests {
     #[test]
     fn workers_elsewhere_are_the_generator() {
         let strain = |used, waited, busy, throttled| WorkerRecord {
+            errors: Some(0),
             users: 10,
             cpu_percent: used,
             cpu_wait_percent: waited,

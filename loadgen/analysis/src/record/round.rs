@@ -228,6 +228,9 @@ pub struct WorkerRecord {
     pub rtt_ms: Option<f64>,
     /// Requests that ended during the hold.
     pub requests: u64,
+    /// Requests of these that failed; `None` in earlier versions.
+    #[serde(default)]
+    pub errors: Option<u64>,
     /// Snapshots of the worker that arrived.
     pub snapshots: u32,
     /// CPU time that the worker used during load that counts, over the CPU time available to it. At

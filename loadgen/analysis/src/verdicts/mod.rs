@@ -49,7 +49,7 @@ use self::steady::not_steady;
 use self::streams::slow_reader;
 use self::system::system;
 use self::telemetry::telemetry;
-use self::workers::slow_worker;
+use self::workers::{slow_worker, worker_without_success};
 use crate::record::{
     ExpectedContentRecord, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
 };
@@ -77,6 +77,7 @@ pub fn judge(record: &RunRecord, scenario: &Scenario) -> Vec<Verdict> {
                 .chain(slow_reader(target))
                 .chain(throttled(target))
                 .chain(idle_targets_busy(target))
+                .chain(worker_without_success(target, record))
                 .chain(slow_worker(target))
                 .chain(shared_node(target))
                 .chain(littles_law(target, record))
@@ -288,30 +289,38 @@ const LATE_US: u64 = 10_000;
 fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     record.load.rate_per_s?;
     let (total, users) = (&target.total, record.load.users);
-    let planned = total.requests + total.cancelled + total.unsent;
-    let share = total.unsent as f64 / planned.max(1) as f64;
+    // A round that was stopped sends no more, and is in the total only if no other round is.
+    let is_stopped = is_cut(record) && !target.rounds.iter().any(|round| round.whole);
+    let unsent = if is_stopped { 0 } else { total.unsent };
+    let planned = total.requests + total.cancelled + unsent;
+    let share = unsent as f64 / planned.max(1) as f64;
     let late = total.delay_us.p99.filter(|late| *late >= LATE_US);
     let late = late.map(|late| {
         format!("one request in a hundred was sent more than {} ms late", late / 1_000)
     });
     let message = match late {
         _ if share >= UNSENT => {
-            let unsent = target.rounds.iter().filter(|round| round.total.unsent > 0);
+            let lacking = target.rounds.iter().filter(|round| round.total.unsent > 0);
             // A user that waits for an answer at the end has its request cut off.
             let all_waited =
-                unsent.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
+                lacking.map(|round| round.total.cancelled).all(|n| n >= u64::from(users));
             let why = match all_waited {
                 true if users == 1 => ": the only user still waited for a response".to_owned(),
                 true => format!(": each of {users} users still waited for a response"),
                 false => " before the end of their round".to_owned(),
             };
-            format!("{} of {} were not sent{why}", total.unsent, counted(planned, "request"))
+            format!("{unsent} of {} were not sent{why}", counted(planned, "request"))
         }
         late => late?,
     };
     let advice = "the target does not carry this rate, --users is too low for this rate, or the \
                   generator is too busy; latencies still count from the planned send";
     Some(verdict(target, VerdictKind::RateNotKept, message, advice))
+}
+
+/// Returns whether the user, or the loss of a worker, ended the run early.
+fn is_cut(record: &RunRecord) -> bool {
+    record.interrupted || record.degraded.is_some()
 }
 
 /// Factor by which an estimated latency must exceed the measured latency, and difference in µs, for

@@ -1,7 +1,7 @@
-//! Checks whether each worker kept up with its share of the load.
+//! Checks whether each worker kept up with its share of the load, and reached the server.
 
 use super::verdict;
-use crate::record::{TargetRecord, Verdict, VerdictKind, WorkerRecord};
+use crate::record::{RunRecord, TargetRecord, Verdict, VerdictKind, WorkerRecord};
 use loadgen_measure::LATE;
 use loadgen_text::{counted, listed};
 
@@ -15,6 +15,36 @@ const LATE_SHARE: f64 = 0.1;
 
 /// Least share of throttled periods, in %, at which the limit of CPU shows in what a worker measures.
 const THROTTLED_PERCENT: f64 = 1.0;
+
+/// Least mean number of successful requests of the other workers from which a worker without any is no chance.
+const SUCCESSES: u64 = 10;
+
+/// Returns a verdict that names the workers of which no request succeeded, while those of others did. A lost worker is
+/// told of elsewhere.
+pub(super) fn worker_without_success(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
+    let successes = |of: &WorkerRecord| of.requests.saturating_sub(of.errors.unwrap_or(0));
+    let with_users = target.workers.iter().filter(|of| of.users > 0);
+    let (without, with): (Vec<_>, Vec<_>) = with_users.partition(|of| successes(of) == 0);
+    let all: u64 = with.iter().map(|of| successes(of)).sum();
+    let each = all.checked_div(with.len() as u64)?;
+    if without.is_empty() || each < SUCCESSES || record.degraded.is_some() {
+        return None;
+    }
+    let named = without.iter().map(|of| {
+        let host = of.host.iter().map(|host| format!(" on {host}"));
+        let place = format!("worker {}{}", of.worker, host.collect::<String>());
+        match of.requests {
+            0 => format!("{place} got no response"),
+            _ => format!("all {} of {place} failed", counted(of.requests, "request")),
+        }
+    });
+    let named = listed(&named.collect::<Vec<_>>(), "; ");
+    let message =
+        format!("{named}, but {} of each other worker succeeded", counted(each, "request"));
+    let advice = "try the server from that host: a name, a route or a firewall may keep it away; the figures are those \
+                  of less load than planned, or of failures that are not the server's";
+    Some(verdict(target, VerdictKind::WorkerWithoutSuccess, message, advice))
+}
 
 /// Returns a verdict that names the workers that could not keep up. The latencies that a slow
 /// worker measures include the worker's own delays.
@@ -75,6 +105,7 @@ mod tests {
             rtt_ms: None,
             users: 10,
             requests: 1_000,
+            errors: Some(0),
             snapshots: seconds,
             cpu_percent: Some(cpu_percent),
             lag_mean_ms: Some(12.0),
@@ -85,6 +116,32 @@ mod tests {
             cpu_wait_percent: None,
             cpus_busy_percent: None,
         }
+    }
+
+    #[test]
+    fn a_worker_that_does_not_reach_the_server_is_named() {
+        let host = Some("load-2".to_owned());
+        let of = |requests, errors, others: u64| {
+            let lonely =
+                WorkerRecord { host: host.clone(), requests, errors, ..record(1.0, 0, 10) };
+            let other = WorkerRecord { worker: 3, requests: others, ..record(1.0, 0, 10) };
+            let idle = WorkerRecord { users: 0, requests: 0, ..record(1.0, 0, 10) };
+            TargetRecord { workers: vec![lonely, other, idle], ..TargetRecord::default() }
+        };
+        let run = RunRecord::default();
+        let said = |target| Some(worker_without_success(&target, &run)?.message);
+        assert_eq!(
+            said(of(0, Some(0), 10)).unwrap(),
+            "worker 2 on load-2 got no response, but 10 requests of each other worker succeeded"
+        );
+        assert_eq!(
+            said(of(70, Some(70), 10)).unwrap(),
+            "all 70 requests of worker 2 on load-2 failed, but 10 requests of each other worker succeeded"
+        );
+        assert_eq!(said(of(70, Some(69), 10)), None);
+        assert_eq!(said(of(70, None, 10)), None, "an earlier version");
+        assert_eq!(said(of(0, Some(0), 9)), None, "it may be chance");
+        assert_eq!(said(of(0, Some(0), 0)), None, "the server answers nobody");
     }
 
     #[test]

@@ -8,7 +8,8 @@ use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 use super::program::{FOLDER, Program};
-use super::{Starting, WorkerHost, each, provide, ssh};
+use super::session::{Unforwarded, forwarded, last};
+use super::{LOOPBACK, Starting, WorkerHost, each, provide, ssh};
 use crate::error::ClusterError;
 use crate::host_fault::HostFault;
 use crate::limits::SystemLimits;
@@ -19,6 +20,9 @@ const ASKED: usize = 8;
 /// Beginnings of the lines with the clock of a host and with its report. Its shell, and what it starts, may print others.
 const CLOCK: &str = "loadgen-clock ";
 const REPORT: &str = "loadgen-report ";
+
+/// Port of this host to which a host that is checked forwards one. Nobody connects to it.
+const NOBODY: u16 = 1;
 
 /// Time limit for each answer of a host.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -36,6 +40,8 @@ pub struct HostReport {
     /// Requests/s that its workers sent together, to a server on its loopback interface that shares its CPUs;
     /// `None` if it could not be measured.
     pub rate_per_s: Option<f64>,
+    /// Why the rate could not be measured; `None` if it was.
+    pub rate_error: Option<String>,
     /// CPU time of other programs there while the rate was measured, in % of one CPU; `None` if unknown.
     pub others_percent: Option<f64>,
 }
@@ -84,13 +90,19 @@ pub async fn check_hosts(
 /// Asks a host for its report.
 async fn ask(host: &WorkerHost, program: &str) -> Result<CheckedHost, String> {
     let script = format!("exec {FOLDER}/{program} host-report --workers {}", host.workers);
-    let mut ssh = ssh::command(&host.name, &ssh::CLEARED, &script)
+    // As for a run.
+    let forward = format!("{LOOPBACK}:0:{LOOPBACK}:{NOBODY}");
+    let mut ssh = ssh::command(&host.name, &["-R", &forward], &script)
         .spawn()
         .map_err(|error| ssh::not_started(&error))?;
     let (Some(mut stdin), Some(stdout)) = (ssh.stdin.take(), ssh.stdout.take()) else {
         return Err("ssh has no standard streams".to_owned());
     };
     let mut lines = BufReader::new(stdout).lines();
+    let (said, forwarded) = forwarded(&mut ssh, NOBODY).await;
+    if let Err(Unforwarded::Refused(why)) = forwarded {
+        return Err(why);
+    }
     let asked = async {
         let mut shortest = clock(&mut stdin, &mut lines).await?;
         for _ in 1..ASKED {
@@ -107,9 +119,8 @@ async fn ask(host: &WorkerHost, program: &str) -> Result<CheckedHost, String> {
         Ok(checked) => Ok(checked),
         Err(NoAnswer(why)) => {
             let _ = ssh.start_kill();
-            let output = ssh.wait_with_output().await;
-            let said = output.map(|of| String::from_utf8_lossy(&of.stderr).into_owned());
-            Err(ssh::said(&said.unwrap_or_default(), &why))
+            let _ = ssh.wait().await;
+            Err(last(&said).unwrap_or(why))
         }
     }
 }

@@ -22,7 +22,7 @@ const ASK_LIMIT: Duration = Duration::from_secs(30);
 /// Time limit for a copy, over a slow network.
 const COPY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Folder of the programs on a host, in the words of its shell. Nobody else may write to a user's cache.
+/// Folder of the programs on a host, in the words of its shell. It and its parent must be the user's own.
 pub(super) const FOLDER: &str = r#""${XDG_CACHE_HOME:-$HOME/.cache}/loadgen/programs""#;
 
 /// This program, as it is copied.
@@ -99,7 +99,7 @@ impl Program {
             // Only its owner may do anything with the file, and may run it.
             Found::Broken(why) if why.contains("Permission denied") => Err(format!(
                 "its cache is where no program may run, such as a file system mounted with noexec: {why}. Set \
-                 XDG_CACHE_HOME to another folder for its ssh sessions: SetEnv in its sshd_config"
+                 XDG_CACHE_HOME to another folder of your own for its ssh sessions: SetEnv in its sshd_config"
             )
             .into()),
             Found::Broken(why) => Err(format!(
@@ -113,7 +113,9 @@ impl Program {
         let Self { name, machine, .. } = self;
         let length = self.bytes.len();
         let script = format!(
-            "p={FOLDER}/{name}; echo \"machine: $(uname -s) $(uname -m)\"; \
+            "d={FOLDER}; p=\"$d/{name}\"; echo; echo \"machine: $(uname -s) $(uname -m)\"; \
+             for o in \"${{d%/*}}\" \"$d\" \"$p\"; do \
+             [ -O \"$o\" ] || [ ! -e \"$o\" ] || {{ echo \"foreign: $o\"; exit 0; }}; done; \
              [ -f \"$p\" ] && [ $(wc -c < \"$p\") = {length} ] || exit 0; touch \"$p\"; set -f; \
              if said=$(\"$p\" --version 2>&1); then echo \"program: $said\"; else echo broken: $said; fi"
         );
@@ -130,10 +132,22 @@ impl Program {
                 .into());
             }
             None => {
-                return Err("it ran no command: its shell printed something else"
-                    .to_owned()
-                    .into());
+                let last = printed.lines().map(str::trim).rfind(|line| !line.is_empty());
+                let what =
+                    last.map_or_else(|| "nothing".to_owned(), |line| format!("{line:?} instead"));
+                return Err(format!(
+                    "it ran no command: its shell printed {what}. Without a terminal, a file such as .bashrc must not exit"
+                )
+                .into());
             }
+        }
+        if let Some(folder) = value("foreign: ") {
+            return Err(format!(
+                "{} belongs to another user, who could replace the program. Set XDG_CACHE_HOME to a folder of your own \
+                 for its ssh sessions: SetEnv in its sshd_config",
+                in_one_line(folder)
+            )
+            .into());
         }
         Ok(match (value("program: "), value("broken: ")) {
             (Some(said), _) if said.starts_with("loadgen ") => Found::Runs,

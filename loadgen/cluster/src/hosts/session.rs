@@ -19,6 +19,10 @@ use crate::join::Join;
 /// Time limit for a host to forward a port.
 const FORWARD_LIMIT: Duration = Duration::from_secs(30);
 
+/// What a host refuses, and who may have forbidden it.
+const NO_FORWARDING: &str = "it does not forward ports, which its sshd must allow (AllowTcpForwarding, PermitListen and \
+    DisableForwarding of its sshd_config), and the key, too (authorized_keys without no-port-forwarding and restrict)";
+
 /// Most lines of the host's output of errors that are kept.
 const KEPT: usize = 20;
 
@@ -30,7 +34,7 @@ pub struct Session {
     ssh: Child,
     /// The workers leave when it is closed, as it is when this process ends for any reason.
     stdin: Option<ChildStdin>,
-    said: Arc<Mutex<VecDeque<String>>>,
+    said: Said,
 }
 
 impl Session {
@@ -48,25 +52,17 @@ impl Session {
         let mut command = ssh::command(&host.name, &["-R", &forward], &script);
         command.stdout(Stdio::null());
         let mut ssh = command.spawn().map_err(|error| ssh::not_started(&error))?;
-        let (stdin, said) = (ssh.stdin.take(), Arc::default());
-        let (tell, forwarded) = oneshot::channel();
-        if let Some(stderr) = ssh.stderr.take() {
-            tokio::spawn(listen(stderr, port, Arc::clone(&said), tell));
-        }
+        let stdin = ssh.stdin.take();
+        let (said, forwarded) = forwarded(&mut ssh, port).await;
         let mut session = Self { host, first, ssh, stdin, said };
-        let port = match timeout(FORWARD_LIMIT, forwarded).await {
-            Ok(Ok(Some(port))) => port,
-            Ok(Ok(None)) => {
-                let why = session.said().unwrap_or_default();
-                return Err(format!("{why}: its sshd must allow it: AllowTcpForwarding remote"));
-            }
-            // Its output of errors has ended.
-            Ok(Err(_)) => {
+        let port = match forwarded {
+            Ok(port) => port,
+            Err(Unforwarded::Refused(why)) => return Err(why),
+            Err(Unforwarded::Ended) => {
                 let _ = timeout(FORWARD_LIMIT, session.ssh.wait()).await;
                 let why = session.ended().await;
                 return Err(why.unwrap_or_else(|| "ssh closed its output".to_owned()));
             }
-            Err(_) => return Err("it forwarded no port in time".to_owned()),
         };
         if let Some(pipe) = &mut session.stdin {
             for join in joins {
@@ -105,9 +101,7 @@ impl Session {
 
     /// Returns what the host, or ssh, said last; `None` if neither said anything.
     pub(crate) fn said(&self) -> Option<String> {
-        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines: Vec<&str> = said.iter().map(String::as_str).collect();
-        Some(ssh::said(&lines.join("\n"), "")).filter(|said| !said.is_empty())
+        last(&self.said)
     }
 
     /// Tells the workers to leave.
@@ -123,13 +117,43 @@ impl Session {
     }
 }
 
+/// Last lines that a host, or ssh, has said.
+pub(super) type Said = Arc<Mutex<VecDeque<String>>>;
+
+/// Returns the last of these lines; `None` if there are none.
+pub(super) fn last(said: &Said) -> Option<String> {
+    let said = said.lock().unwrap_or_else(PoisonError::into_inner);
+    let lines: Vec<&str> = said.iter().map(String::as_str).collect();
+    Some(ssh::said(&lines.join("\n"), "")).filter(|said| !said.is_empty())
+}
+
+/// Why a host forwards no port.
+pub(super) enum Unforwarded {
+    /// It refuses, or does not answer.
+    Refused(String),
+    /// The output of errors has ended.
+    Ended,
+}
+
+/// Waits until the host forwards a port to `port` of this one. Returns the port there, and what the host says.
+pub(super) async fn forwarded(ssh: &mut Child, port: u16) -> (Said, Result<u16, Unforwarded>) {
+    let said = Said::default();
+    let (tell, forwarded) = oneshot::channel();
+    if let Some(stderr) = ssh.stderr.take() {
+        tokio::spawn(listen(stderr, port, Arc::clone(&said), tell));
+    }
+    let refused = |why: &str| Err(Unforwarded::Refused(why.to_owned()));
+    let port = match timeout(FORWARD_LIMIT, forwarded).await {
+        Ok(Ok(Some(port))) => Ok(port),
+        Ok(Ok(None)) => refused(NO_FORWARDING),
+        Ok(Err(_)) => Err(Unforwarded::Ended),
+        Err(_) => refused("it forwarded no port in time"),
+    };
+    (said, port)
+}
+
 /// Keeps what is said, and tells the port that was forwarded to `port`; `None` if it was refused.
-async fn listen(
-    stderr: ChildStderr,
-    port: u16,
-    said: Arc<Mutex<VecDeque<String>>>,
-    tell: oneshot::Sender<Option<u16>>,
-) {
+async fn listen(stderr: ChildStderr, port: u16, said: Said, tell: oneshot::Sender<Option<u16>>) {
     let mut tell = Some(tell);
     let mut lines = BufReader::new(stderr).split(b'\n');
     while let Ok(Some(line)) = lines.next_segment().await {

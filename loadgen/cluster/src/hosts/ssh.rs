@@ -104,8 +104,12 @@ pub(super) async fn run(
         let Output { status, stdout, stderr } = output.map_err(|error| error.to_string())?;
         match status.success() {
             true => Ok(String::from_utf8_lossy(&stdout).into_owned()),
+            // A shell that accepts nobody says so on standard output.
             false => Err(HostFault {
-                why: said(&String::from_utf8_lossy(&stderr), &status.to_string()),
+                why: said(
+                    &String::from_utf8_lossy(&stderr),
+                    &said(&String::from_utf8_lossy(&stdout), &status.to_string()),
+                ),
                 is_of_ssh: status.code() == Some(OF_SSH),
             }),
         }
@@ -123,9 +127,28 @@ pub(super) fn not_started(error: &io::Error) -> String {
     }
 }
 
+/// Words of `ssh` for a host whose key is not the known one, between others that say how to remove that.
+const OTHER_KEY: &str = "REMOTE HOST IDENTIFICATION HAS CHANGED";
+
+/// Beginning of the line in which `ssh` says that it has learned a key.
+const NEW_KEY: &str = "Warning: Permanently added";
+
+/// Words of [`SETSID`] on a machine without `ssh`.
+const NO_SSH: &str = "failed to execute ssh";
+
 /// Returns the last lines of an output of errors, or else the status.
 pub(super) fn said(stderr: &str, status: &str) -> String {
-    let lines: Vec<&str> = stderr.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    if stderr.contains(OTHER_KEY) {
+        return "its key is not the one that ssh knows: another machine may answer. Find out why the key has changed \
+                before you replace it (ssh-keygen -R)"
+            .to_owned();
+    }
+    if stderr.contains(NO_SSH) {
+        return not_started(&io::ErrorKind::NotFound.into());
+    }
+    let lines = stderr.lines().map(str::trim);
+    let lines: Vec<&str> =
+        lines.filter(|line| !line.is_empty() && !line.starts_with(NEW_KEY)).collect();
     let last = lines[lines.len().saturating_sub(LINES)..].iter().map(|line| in_one_line(line));
     let last: Vec<_> = last.collect();
     if last.is_empty() { status.to_owned() } else { last.join("; ") }

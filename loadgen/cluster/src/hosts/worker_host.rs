@@ -14,7 +14,8 @@ pub struct WorkerHost {
 
 impl WorkerHost {
     /// Returns the name without the user.
-    pub(super) fn machine(&self) -> &str {
+    #[must_use]
+    pub fn machine(&self) -> &str {
         self.name.rsplit_once('@').map_or(&self.name, |(_, host)| host)
     }
 }

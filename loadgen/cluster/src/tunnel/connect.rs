@@ -109,7 +109,7 @@ async fn try_once(
 ) -> Result<TlsStream<TcpStream>, TunnelError> {
     let silence = |error: io::Error| TunnelError::Silence(error.to_string());
     let addresses = lookup_host(address).await.map_err(silence)?.collect();
-    let (stream, _) = dial(addresses, &|_, _| {}).await.map_err(silence)?;
+    let (stream, _) = dial(addresses, None, &|_, _| {}).await.map_err(silence)?;
     stream.set_nodelay(true).map_err(silence)?;
     // Until here anyone may be at the other end, and send anything.
     let mut manager =

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -13,6 +14,7 @@ use url::Url;
 
 use super::address_counts::AddressCounts;
 use crate::happy_eyeballs::{ATTEMPT_DELAY, TOO_LATE, dial};
+use crate::local_ports::{LocalPorts, connect};
 use loadgen_measure::AddressRecord;
 
 /// Timeout of the reachability check if no address accepts a connection.
@@ -25,6 +27,8 @@ pub(super) struct Addresses {
     /// Result of the lookup, which happens only once: a lookup for
     /// each connection would measure the resolver.
     places: OnceCell<Vec<Endpoint>>,
+    /// Local ports of the connections; `None` for the system's choice.
+    ports: Option<Arc<LocalPorts>>,
 }
 
 struct Endpoint {
@@ -36,11 +40,12 @@ struct Endpoint {
 }
 
 impl Addresses {
-    /// Creates the addresses of a URL's host, without a lookup; `None` if the URL has no host.
-    pub(super) fn of(url: &Url) -> Option<Self> {
+    /// Creates the addresses of a URL's host for so many users, without a lookup; `None` if the URL has no host.
+    pub(super) fn of(url: &Url, users: u32) -> Option<Self> {
         let (host, port) = (url.host_str()?, url.port_or_known_default()?);
         let host = host.trim_matches(['[', ']']).to_owned();
-        Some(Self { host, port, places: OnceCell::new() })
+        let ports = LocalPorts::of_users(users).map(Arc::new);
+        Some(Self { host, port, places: OnceCell::new(), ports })
     }
 
     /// The name to look up, without the brackets of an IPv6 address.
@@ -65,14 +70,14 @@ impl Addresses {
     pub(super) async fn connect(&self, user: u32) -> io::Result<TcpStream> {
         let places = self.places().await?;
         let (stream, address) = match places.as_slice() {
-            [only] => (try_one(only).await?, only.address),
+            [only] => (try_one(only, self.ports.as_deref()).await?, only.address),
             places => {
                 let failed = |address, why: &str| {
                     if let Some(place) = places.iter().find(|place| place.address == address) {
                         place.counts.has_failed(why);
                     }
                 };
-                dial(self.for_user(user).await?, &failed).await?
+                dial(self.for_user(user).await?, self.ports.as_ref(), &failed).await?
             }
         };
         self.connected(address);
@@ -178,8 +183,8 @@ async fn check(places: &[Endpoint]) {
     }
 }
 
-async fn try_one(place: &Endpoint) -> io::Result<TcpStream> {
-    let connected = TcpStream::connect(place.address).await;
+async fn try_one(place: &Endpoint, ports: Option<&LocalPorts>) -> io::Result<TcpStream> {
+    let connected = connect(place.address, ports).await;
     connected.inspect_err(|error| place.counts.has_failed(&error.to_string()))
 }
 
@@ -191,11 +196,24 @@ mod tests {
 
     fn addresses(places: Vec<SocketAddr>) -> Addresses {
         let places = places.into_iter().map(Endpoint::new).collect();
-        Addresses { host: "test".to_owned(), port: 1, places: OnceCell::new_with(Some(places)) }
+        Addresses {
+            host: "test".to_owned(),
+            port: 1,
+            places: OnceCell::new_with(Some(places)),
+            ports: None,
+        }
     }
 
     fn local(port: u16) -> SocketAddr {
         (Ipv4Addr::LOCALHOST, port).into()
+    }
+
+    #[test]
+    fn thousands_of_users_choose_their_local_ports() {
+        let url = Url::parse("http://127.0.0.1:1/").unwrap();
+        let choose = |users| Addresses::of(&url, users).unwrap().ports.is_some();
+        assert!(!choose(1));
+        assert_eq!(choose(60_000), LocalPorts::of_users(60_000).is_some());
     }
 
     #[test]

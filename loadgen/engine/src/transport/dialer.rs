@@ -56,7 +56,8 @@ impl Dialer {
             (Some(path), None) => End::Socket(UnixSocket::new(path.clone())),
             (None, _) => {
                 let reached = proxy.as_ref().map_or(url, Proxy::url);
-                End::Addresses(Addresses::of(reached).ok_or(format!("{reached}: no host"))?)
+                let users = plan.scenario.load.users;
+                End::Addresses(Addresses::of(reached, users).ok_or(format!("{reached}: no host"))?)
             }
         };
         let options = &plan.scenario.http.tls;

@@ -7,7 +7,7 @@ use crate::commands::options::junit;
 use crate::experiment::folder::{RECORDS, RunFolder};
 use crate::experiment::saved::{Record, Saved};
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::Followed;
+use crate::kubernetes::{Followed, KubernetesError};
 use crate::process::{columns, print_report};
 use crate::record::{ExperimentRecord, RunRecord};
 use crate::report::{self, Format, Reported};
@@ -109,6 +109,12 @@ fn unreadable(folder: &Path, failure: &Failure) -> Failure {
         folder.display()
     );
     Failure::message(Exit::Failed, "unreadable_result", message, &help)
+}
+
+/// Returns the failure of a run in a cluster, with the exit code of any run: servers that do not start have one of their own.
+pub(super) fn failure(error: KubernetesError) -> Failure {
+    let exit = if error.is_of_servers() { Exit::Target } else { Exit::Failed };
+    Failure::new(exit, error)
 }
 
 #[cfg(test)]

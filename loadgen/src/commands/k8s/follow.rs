@@ -1,18 +1,17 @@
 //! `loadgen k8s follow`: takes up a run that is in a cluster.
 
-use super::delivery::Delivery;
+use super::delivery::{Delivery, failure};
 use crate::cli::K8sFollowArgs;
 use crate::failure::{Exit, Failure};
-use crate::kubernetes::{ClusterRun, Follower, Kubectl, KubernetesError, View, abandon};
+use crate::kubernetes::{ClusterRun, Follower, Kubectl, View, abandon};
 use crate::process::{is_interactive, on_all_cpus, on_signal};
 use crate::report::Format;
 
 pub(super) fn run(args: &K8sFollowArgs) -> Result<Exit, Failure> {
     let K8sFollowArgs { name, namespace, context, no_progress, out, junit, format, json } = args;
-    let failed = Failure::with::<KubernetesError>;
     let kubectl = Kubectl { context: context.clone(), namespace: namespace.clone() };
     let runtime = on_all_cpus()?;
-    let run = runtime.block_on(ClusterRun::find(&kubectl, name)).map_err(failed(Exit::Failed))?;
+    let run = runtime.block_on(ClusterRun::find(&kubectl, name)).map_err(failure)?;
     let format = if *json { Format::Json } else { *format };
     let delivery = Delivery::prepare(out.as_deref(), name, format, junit.as_deref())?;
     let follower = Follower {
@@ -27,7 +26,7 @@ pub(super) fn run(args: &K8sFollowArgs) -> Result<Exit, Failure> {
         folder: delivery.folder(),
         interrupt: on_signal(abandon)?,
     };
-    let followed = runtime.block_on(follower.take_up()).map_err(failed(Exit::Failed))?;
+    let followed = runtime.block_on(follower.take_up()).map_err(failure)?;
     // Only the loadgen that planned the run knows the job that the noise floor of this machine is kept for.
     delivery.conclude(followed, |_| {})
 }

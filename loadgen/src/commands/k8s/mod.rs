@@ -18,7 +18,7 @@ use clap::ValueEnum as _;
 use rand::TryRng as _;
 use rand::rngs::SysRng;
 
-use self::delivery::Delivery;
+use self::delivery::{Delivery, failure};
 use self::packed::pack;
 use super::options::{Output, hosts};
 use super::run::{Loaded, load, resolve};
@@ -30,8 +30,8 @@ use crate::experiment::run::Run;
 use crate::experiment::subject::{Server, Subject};
 use crate::failure::{Exit, Failure};
 use crate::kubernetes::{
-    self, ClusterRun, Follower, INDEX, JOIN, Kubectl, KubernetesError, MANAGER_PORT, Manifests,
-    Pods, RESULT, SCENARIO, Servers, Toleration, View, abandon,
+    self, ClusterRun, Follower, INDEX, JOIN, Kubectl, MANAGER_PORT, Manifests, Pods, RESULT,
+    SCENARIO, Servers, Toleration, View, abandon,
 };
 use crate::process::{is_interactive, on_all_cpus, on_signal, print};
 
@@ -103,7 +103,7 @@ fn run_in_cluster(args: &K8sRunArgs) -> Result<Exit, Failure> {
         interrupt: on_signal(abandon)?,
     };
     let followed = on_all_cpus()?.block_on(follower.carry_out(&manifests));
-    let followed = followed.map_err(Failure::with::<KubernetesError>(Exit::Failed))?;
+    let followed = followed.map_err(failure)?;
     // The noise is that of the cluster, and not of this machine.
     delivery.conclude(followed, |_| {})
 }

@@ -40,8 +40,9 @@ pub fn hosts(what: &str, words: &[String]) -> Result<Vec<WorkerHost>, Failure> {
         };
         for word in words {
             let host: WorkerHost = word.parse().map_err(wrong)?;
-            if hosts.iter().any(|other| other.name == host.name) {
-                return Err(wrong(format!("{} is given twice", host.name)));
+            if let Some(other) = hosts.iter().find(|other| other.machine() == host.machine()) {
+                let which = if other.name == host.name { "" } else { ", for two users" };
+                return Err(wrong(format!("{} is given twice{which}", host.machine())));
             }
             hosts.push(host);
         }
@@ -56,7 +57,11 @@ pub fn hosts(what: &str, words: &[String]) -> Result<Vec<WorkerHost>, Failure> {
 /// Returns the hosts of a file: one in a line, with comments after `#`.
 fn of_file(path: &str) -> std::io::Result<Vec<String>> {
     let text = fs::read_to_string(path)?;
-    let lines = text.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
+    // Editors may begin a file with a mark of its encoding.
+    let lines = text
+        .trim_start_matches('\u{feff}')
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim());
     Ok(lines.filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 

@@ -43,6 +43,7 @@ fn worker_record(of: WorkerResults) -> WorkerRecord {
         users: of.users,
         rtt_ms: of.round_trip.map(ms),
         requests: of.requests,
+        errors: Some(of.errors),
         snapshots: of.snapshots,
         cpu_percent: strain.cpu_percent(),
         lag_mean_ms: strain.lag_mean_ms(),
@@ -64,7 +65,8 @@ mod tests {
     fn a_worker_of_a_resumed_run_has_all_of_its_hosts() {
         let round = |name: &str| {
             let host = Some(Host { name: name.to_owned(), cpus: 2 });
-            let workers = vec![WorkerResults { host, requests: 5, ..WorkerResults::default() }];
+            let workers =
+                vec![WorkerResults { host, requests: 5, errors: 1, ..WorkerResults::default() }];
             let start_skew = Some(StartSkew::default());
             let results = Results { workers, start_skew, ..Results::default() };
             MeasuredRound { results, ..MeasuredRound::default() }
@@ -72,6 +74,6 @@ mod tests {
         let rounds = ["load-1", "load-2", "load-2", "load-1"].map(round);
         let record = workers(&rounds.iter().collect::<Vec<_>>());
         assert_eq!(record[0].host.as_deref(), Some("load-1, load-2"));
-        assert_eq!((record[0].cpus, record[0].requests), (Some(2), 20));
+        assert_eq!((record[0].cpus, record[0].requests, record[0].errors), (Some(2), 20, Some(4)));
     }
 }

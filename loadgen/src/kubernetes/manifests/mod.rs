@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 pub use self::pod_template::{Pods, Toleration};
-pub(super) use self::servers::{AWAIT, OBSERVER, SERVER, SERVER_OF, SERVERS};
+pub(super) use self::servers::{AWAIT, OBSERVER, SERVER, SERVERS};
 pub use self::servers::{Files, Fill, OBSERVER_PORT, Placing, Ready, Role, ServerPods, Servers};
 
 /// Variable in which the controller of Jobs tells a pod its number. It is known in the words of a command, but not in
@@ -47,6 +47,9 @@ const SECRET_LIMIT: usize = 1 << 20;
 
 /// Label of all that belongs to a run.
 pub(super) const RUN: &str = "loadgen/run";
+
+/// Label of all that belongs to the servers of a run.
+pub(super) const SERVER_OF: &str = "loadgen/server-of";
 
 /// A run in a cluster.
 #[derive(Debug, Clone)]
@@ -218,7 +221,10 @@ pub fn checked_name(name: &str) -> Result<String, String> {
     match is_name {
         true if bytes.len() <= 50 => Ok(name.to_owned()),
         true => Err("expected at most 50 characters".to_owned()),
-        false => Err("expected small letters, digits and hyphens, such as load-1".to_owned()),
+        false => {
+            Err("expected small letters, digits and hyphens, and a letter first, such as load-1"
+                .to_owned())
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::pod_template::{apart_from, no_mesh};
-use super::{Manifests, RUN, Toleration, base64};
+use super::{Manifests, RUN, SERVER_OF, Toleration, base64};
 
 /// Port at which loadgen answers beside a server.
 pub const OBSERVER_PORT: u16 = 7_448;
@@ -20,9 +20,6 @@ pub(in crate::kubernetes) const SERVER: &str = "server";
 
 /// Name of loadgen's container beside it.
 pub(in crate::kubernetes) const OBSERVER: &str = "observer";
-
-/// Label of all that belongs to the servers of a run.
-pub(in crate::kubernetes) const SERVER_OF: &str = "loadgen/server-of";
 
 /// Label that names a server.
 const NAME: &str = "loadgen/server";

@@ -1,4 +1,4 @@
-//! The ports of this machine: those that the system gives to connections, and free ones for services.
+//! Free ports of this machine, for services.
 
 use std::collections::VecDeque;
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use rand::TryRng;
 use rand::rngs::SysRng;
 
+use crate::engine::local_ports::local_ports;
 use crate::lab::error::LabError;
 
 /// Ports that were found free most recently. Their services may not listen yet.
@@ -21,15 +22,6 @@ const FIRST: u32 = 20_000;
 
 /// Number of ports to try below those of the system, before the system chooses one.
 const TRIES: usize = 100;
-
-/// Returns the ports that the system gives to connections, and to listeners that ask for any port;
-/// `None` if the system does not report them.
-pub fn local_ports() -> Option<Range<u32>> {
-    let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range").ok()?;
-    let mut ends = range.split_ascii_whitespace().map(str::parse::<u32>);
-    let (first, last) = (ends.next()?.ok()?, ends.next()?.ok()?);
-    Some(first..last.checked_add(1)?)
-}
 
 /// Finds a port of loopback that no process listens on at the moment, and that was not found for
 /// another service shortly before.

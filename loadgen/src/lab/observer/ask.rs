@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout};
 use super::message::{About, Answer, Containers, Pod, Question};
 use crate::lab::resources::UsageTeller;
 use crate::measure::{PodsRecord, PresentUsage, ResourceRecord};
+use crate::text::counted;
 
 /// Time for a pod to answer. Its server may leave it little of the CPU.
 const LIMIT: Duration = Duration::from_secs(15);
@@ -40,7 +41,7 @@ pub struct Observers {
 /// The pods of a server, as they were when all of them were ready: none may be another one later.
 #[derive(Debug, Clone)]
 pub struct Pods {
-    key: String,
+    observers: Observers,
     all: Vec<(SocketAddr, Pod)>,
 }
 
@@ -60,14 +61,19 @@ impl Observers {
         }
     }
 
-    /// Asks each pod. The error is what is wrong if not all of them are ready.
-    async fn ready(&self) -> Result<Pods, String> {
+    /// Looks up the pods that are ready.
+    async fn addresses(&self) -> Result<BTreeSet<SocketAddr>, String> {
         let found = timeout(LIMIT, lookup_host(&self.address)).await;
         let found = found.map_err(|_| "no answer of the cluster's DNS".to_owned())?;
         // Without a pod that is ready, the name has no address, which is an error of the system's own.
-        let addresses: BTreeSet<SocketAddr> = found
-            .map_err(|error| format!("no pod is ready, by the cluster's DNS: {error}"))?
-            .collect();
+        let found =
+            found.map_err(|error| format!("no pod is ready, by the cluster's DNS: {error}"))?;
+        Ok(found.collect())
+    }
+
+    /// Asks each pod. The error is what is wrong if not all of them are ready.
+    async fn ready(&self) -> Result<Pods, String> {
+        let addresses = self.addresses().await?;
         if addresses.len() != self.replicas as usize {
             return Err(format!("{} of {} pods are ready", addresses.len(), self.replicas));
         }
@@ -75,7 +81,7 @@ impl Observers {
         for address in addresses {
             all.push((address, pod(&self.key, address).await?));
         }
-        Ok(Pods { key: self.key.clone(), all })
+        Ok(Pods { observers: self.clone(), all })
     }
 }
 
@@ -95,7 +101,8 @@ impl Pods {
     pub async fn memory(&self) -> Result<u64, String> {
         let mut sum = 0;
         for (address, before) in &self.all {
-            let now = pod(&self.key, *address).await.map_err(|why| silent(before, &why))?;
+            let now =
+                pod(&self.observers.key, *address).await.map_err(|why| silent(before, &why))?;
             sum += now.memory_bytes;
         }
         Ok(sum)
@@ -108,17 +115,35 @@ impl Pods {
     pub async fn connect(&self) -> Result<Window, String> {
         let mut connections = Vec::new();
         for (address, pod) in &self.all {
-            let made = Connection::new(*address, &self.key, About::Window).await;
+            let made = Connection::new(*address, &self.observers.key, About::Window).await;
             connections.push(made.map_err(|why| silent(pod, &why))?);
         }
+        self.are_alone().await?;
         let pods = self.all.iter().map(|(_, pod)| pod.clone()).collect();
-        Ok(Window { pods, connections })
+        Ok(Window { of: self.clone(), pods, connections })
+    }
+
+    /// Checks that the server has no other pods than these. Those that are lost tell by themselves.
+    async fn are_alone(&self) -> Result<(), String> {
+        // The pods answer also without DNS.
+        let Ok(now) = self.observers.addresses().await else { return Ok(()) };
+        let known: BTreeSet<SocketAddr> = self.all.iter().map(|(address, _)| *address).collect();
+        match now.difference(&known).count() {
+            0 => Ok(()),
+            more => Err(format!(
+                "it has {} now that it had not at the start of the run, when it had {}: somebody has scaled its Deployment, \
+                 or a pod was replaced",
+                counted(more as u64, "pod"),
+                known.len()
+            )),
+        }
     }
 }
 
 /// A measurement of the resources that all pods of a server use.
 #[derive(Debug)]
 pub struct Window {
+    of: Pods,
     pods: Vec<Pod>,
     connections: Vec<Connection>,
 }
@@ -195,6 +220,7 @@ impl Window {
                 }
             }
         }
+        self.of.are_alone().await?;
         let of_nodes: f64 = nodes.values().map(|node| node.cpus).sum();
         let busy: f64 = nodes.values().map(|node| node.cpus * node.busy_percent).sum();
         let record = PodsRecord {

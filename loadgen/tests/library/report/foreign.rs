@@ -159,6 +159,7 @@ fn full() -> RunRecord {
             users: 1,
             rtt_ms: Some(1.0),
             requests: 1,
+            errors: Some(0),
             snapshots: 1,
             cpu_percent: None,
             lag_mean_ms: None,

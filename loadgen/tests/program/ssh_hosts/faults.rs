@@ -28,8 +28,8 @@ async fn each_host_that_cannot_be_used_has_its_reason() {
             "one",
             "Permission denied",
         ),
-        ("AllowTcpForwarding no\n", "", "one", "its sshd must allow it: AllowTcpForwarding remote"),
-        ("ForceCommand echo hello\n", "", "one", "its shell printed something else"),
+        ("ForceCommand echo hello\n", "", "one", "its shell printed \"hello\" instead"),
+        ("ForceCommand echo not available; exit 1\n", "", "one", "one: not available"),
         // As with a quota.
         (
             "ForceCommand ulimit -f 0; eval \"$SSH_ORIGINAL_COMMAND\"\n",
@@ -53,6 +53,21 @@ async fn each_host_that_cannot_be_used_has_its_reason() {
         assert_gone(&hosts.there(), WITHIN);
         assert_eq!(server.requests(), 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_host_that_forwards_no_port_is_told() {
+    let Some(hosts) = Hosts::start("AllowTcpForwarding no\n", "") else { return };
+    assert_unusable(&hosts, &["it does not forward ports", "AllowTcpForwarding"]).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cache_that_another_user_may_change_is_told() {
+    // The user of the hosts of root is nobody.
+    let mounts = "mkdir -p $home/cache/loadgen; chmod 777 $home/cache/loadgen";
+    let Some(hosts) = Hosts::of(&Setup { mounts, ..Setup::HERE }) else { return };
+    let folder = hosts.path("home/cache/loadgen").display().to_string();
+    assert_unusable(&hosts, &[&folder, "belongs to another user", "XDG_CACHE_HOME"]).await;
 }
 
 /// Returns the text without what the width of a terminal changes: spaces, ends of lines and the frame of an error.

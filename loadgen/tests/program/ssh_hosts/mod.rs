@@ -205,6 +205,7 @@ fn what_names_no_hosts_is_refused() {
     let url = "http://127.0.0.1:1/";
     for (words, code, said) in [
         (&[url, "--hosts=one,one:2"][..], "bad_hosts", "one is given twice"),
+        (&[url, "--hosts=one,root@one"], "bad_hosts", "one is given twice, for two users"),
         (&[url, "--hosts=-oProxyCommand=x"], "bad_hosts", "this is no name of a host"),
         (&[url, "--hosts=one:0"], "bad_hosts", "a host has 1 to 1000 workers"),
         (&[url, "--hosts=one:600,two:600"], "bad_hosts", "1200 workers are more than 1000"),

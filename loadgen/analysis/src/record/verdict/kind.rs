@@ -448,6 +448,16 @@ pub enum VerdictKind {
     ///   data](../explanation/bottlenecks.md#postgresqls-data).
     /// - **Remedy:** Set `TMPDIR` to a folder on a disk, or give containers a volume on a disk.
     DataInMemory,
+    /// No request of a worker succeeded, but those of others did.
+    ///
+    /// The server answered other workers, and none of a worker's requests was answered as the scenario expects: from the
+    /// worker's host, the server may not be reachable, or it refuses that host. The figures are those of less load than
+    /// planned, or have failures that are not the server's.
+    ///
+    /// - **Evidence:** Of a worker with users, no request succeeded over all rounds (`requests` and `errors` of `workers`), and
+    ///   of the other workers, at least ten did on average. No worker was lost.
+    /// - **Remedy:** Try the server from that host, such as with `curl`: a name, a route or a firewall may keep it away.
+    WorkerWithoutSuccess,
     /// A worker of loadgen did not keep up.
     ///
     /// Workers were short of CPU or delayed. Latencies from these workers include the workers' own delays,

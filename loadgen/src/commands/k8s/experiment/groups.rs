@@ -5,7 +5,7 @@ use std::fs;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use crate::commands::k8s::delivery::{Delivery, pod_failed, read};
+use crate::commands::k8s::delivery::{Delivery, failure, pod_failed, read};
 use crate::experiment::kind::Experiment as _;
 use crate::experiment::published::Published;
 use crate::experiment::saved::Record;
@@ -73,7 +73,7 @@ impl<'a> Groups<'a> {
         followed: Result<Followed, KubernetesError>,
     ) -> ControlFlow<()> {
         self.ended = match followed {
-            Err(error) => Ended::Failed(Failure::new(Exit::Failed, error)),
+            Err(error) => Ended::Failed(failure(error)),
             Ok(Followed { exit_code, troubles, is_left }) => {
                 troubles.iter().for_each(say);
                 match self.add(index, folder, exit_code) {
