@@ -21,6 +21,8 @@ pub struct ClusterRun {
     pub selector: String,
     /// Option of `kubectl` that selects the servers of the run; `None` if it has none of its own.
     pub servers: Option<String>,
+    /// Number of these servers.
+    pub server_count: usize,
     /// Number of workers.
     pub workers: u32,
     /// Whether the workers wait until the servers have their nodes.
@@ -99,6 +101,10 @@ impl ClusterRun {
             servers: job["metadata"]["labels"][SERVERS]
                 .is_string()
                 .then(|| format!("--selector={SERVER_OF}={id}")),
+            server_count: job["metadata"]["labels"][SERVERS]
+                .as_str()
+                .and_then(|count| count.parse().ok())
+                .unwrap_or(0),
             workers,
             is_held: job["spec"]["parallelism"]
                 .as_u64()
@@ -139,6 +145,7 @@ mod tests {
             name: "lg".to_owned(),
             selector: "--selector=loadgen/run=1a2b".to_owned(),
             servers: None,
+            server_count: 0,
             workers: 2,
             is_held: false,
             has_terminal: true,
@@ -156,6 +163,7 @@ mod tests {
         run.is_held = true;
         other["metadata"]["labels"]["loadgen/servers"] = json!("2");
         run.servers = Some("--selector=loadgen/server-of=1a2b".to_owned());
+        run.server_count = 2;
         run.over = Some("DeadlineExceeded: too long".to_owned());
         assert_eq!(ClusterRun::of(&other).unwrap(), run);
     }

@@ -11,7 +11,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, Buf
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio_util::sync::CancellationToken;
 
-use super::hand_over::{STOP, TAKE};
+use super::hand_over::{DECLINE, STOP, TAKE};
 use super::kubectl::{Kubectl, said};
 
 /// Time without a sign of life after which a connection is taken for dead.
@@ -66,10 +66,10 @@ impl Fetch {
     }
 }
 
-/// Tells the manager in this pod that nobody will take its result. Ends with it.
+/// Tells the manager in this pod that nobody will take its result.
 pub(super) async fn decline(kubectl: &Kubectl, pod: &str) {
     // If this fails, the manager waits until the cluster ends it.
-    let _ = kubectl.run(&hand_over(pod), &format!("{TAKE}\n")).await;
+    let _ = kubectl.run(&hand_over(pod), &format!("{DECLINE}\n")).await;
 }
 
 /// Returns the words of `kubectl` for a program in the manager's pod that hands the result over.

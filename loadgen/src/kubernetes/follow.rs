@@ -11,7 +11,9 @@ use super::cluster_run::ClusterRun;
 use super::error::KubernetesError;
 use super::fetch::{Fetched, Unsaved, decline, fetch};
 use super::hand_over::{LEFT, TAKEN};
-use super::kubectl::{ATTACH, CREATE, CREATE_SERVERS, FOLLOW, FOLLOW_SERVERS, Kubectl, Right};
+use super::kubectl::{
+    ATTACH, CREATE, CREATE_SERVERS, FOLLOW, FOLLOW_SERVERS, Kubectl, LOG, PATCH, Right,
+};
 use super::lifetime::{UnderWay, begin_workers, create, remove};
 use super::manifests::Manifests;
 use super::pods::{Pod, quoted};
@@ -95,7 +97,8 @@ impl Follower<'_> {
     /// # Errors
     /// If the run does not begin in time, or its result is gone.
     pub async fn take_up(&self) -> Result<Followed, KubernetesError> {
-        self.check(&[]).await?;
+        let patch = self.run.is_held.then_some(PATCH);
+        self.check(patch.as_slice()).await?;
         let under_way = UnderWay::begin(self.kubectl, self.run);
         let pods = self.pods().await?;
         let followed = match (pods.into_iter().find(Pod::is_begun_manager), &self.run.over) {
@@ -118,9 +121,9 @@ impl Follower<'_> {
 
     /// Checks the cluster, and the rights for following a run and these.
     async fn check(&self, more: &[Right]) -> Result<(), KubernetesError> {
-        let attach = (self.view == View::Live).then_some(ATTACH);
+        let view = if self.view == View::Live { ATTACH } else { LOG };
         let of_servers = self.run.servers.iter().flat_map(|_| FOLLOW_SERVERS);
-        let rights = more.iter().copied().chain(FOLLOW).chain(of_servers).chain(attach);
+        let rights = more.iter().copied().chain(FOLLOW).chain(of_servers).chain([view]);
         self.kubectl.check(rights).await
     }
 
@@ -159,11 +162,13 @@ impl Follower<'_> {
         let begun = Instant::now();
         let started = tokio::select! {
             biased;
-            () = self.interrupt.cancelled() => return Ok(Followed::default()),
+            // It may have begun since it was last asked for.
+            () = self.interrupt.cancelled() => self.pods().await.unwrap_or_default(),
             started = self.until_begun(begun) => started?,
         };
         match started.into_iter().find(Pod::is_begun_manager) {
             Some(manager) => self.attend(&manager, Some(begun)).await,
+            None if self.interrupt.is_cancelled() => Ok(Followed::default()),
             None => Err(KubernetesError::ManagerGone("it was never there".to_owned())),
         }
     }
@@ -171,8 +176,15 @@ impl Follower<'_> {
     /// Waits until the manager has begun. Servers choose their nodes before the workers do, so that they keep apart.
     async fn until_begun(&self, begun: Instant) -> Result<Vec<Pod>, KubernetesError> {
         if self.run.is_held {
-            self.until(begun, true, |_, servers| servers.are_placed()).await?;
-            begin_workers(self.kubectl, self.run).await?;
+            let count = self.run.server_count;
+            self.until(begun, true, |_, servers| servers.are_placed(count)).await?;
+            while let Err(error) = begin_workers(self.kubectl, self.run).await {
+                // A connection that breaks may come back.
+                if begun.elapsed() > self.start_limit {
+                    return Err(error);
+                }
+                sleep(POLL).await;
+            }
         }
         self.until(begun, true, |pods, _| pods.iter().any(Pod::is_begun_manager)).await
     }
@@ -224,9 +236,11 @@ impl Follower<'_> {
         let mut told = String::new();
         loop {
             let asked = self.pods().await;
-            let servers = self.servers().await.unwrap_or_else(ServersNow::unknown);
+            let told_servers = self.servers().await;
+            let are_known = told_servers.is_ok();
+            let servers = told_servers.unwrap_or_else(ServersNow::unknown);
             let pods = asked.as_deref().unwrap_or_default();
-            if is_ready(pods, &servers) {
+            if asked.is_ok() && is_ready(pods, &servers) {
                 return asked;
             }
             let running = pods.iter().filter(|pod| pod.is_running).count() + servers.ready;
@@ -245,7 +259,8 @@ impl Follower<'_> {
             let is_hopeless =
                 servers.is_hopeless || pods.iter().any(|pod| pod.is_hopeless || has_failed(pod));
             if begun.elapsed() > self.start_limit || is_hopeless {
-                let of_servers = asked.is_ok() && troubled.is_none() && servers.ready < servers.of;
+                let of_servers =
+                    asked.is_ok() && troubled.is_none() && are_known && servers.are_at_fault();
                 if let Some(why) = why.clone().filter(|_| of_servers) {
                     let (ready, of) = (servers.ready, servers.of);
                     let limit = Duration::from_secs(begun.elapsed().as_secs());

@@ -44,6 +44,7 @@ const WAITING: Duration = Duration::from_secs(5);
 /// Words of the protocol.
 pub(super) const STOP: &str = "stop";
 pub(super) const TAKE: &str = "taken";
+pub(super) const DECLINE: &str = "declined";
 
 /// In the manager's pod: interrupts this process as soon as somebody asks for it. A process that is the first of its
 /// container gets no signal for which it has no handler, so that this waits for one.
@@ -77,12 +78,16 @@ pub async fn await_hand_over(code: u8, limit: Duration) -> io::Result<()> {
     fs::write(&temporary, code.to_string())?;
     fs::rename(temporary, OVER)?;
     let taken = async {
-        while !Path::new(IS_TAKEN).exists() {
-            tokio::time::sleep(LOOK).await;
+        loop {
+            match fs::read_to_string(IS_TAKEN).as_deref() {
+                Ok(TAKE) => return Some(TAKEN),
+                Ok(DECLINE) => return None,
+                _ => tokio::time::sleep(LOOK).await,
+            }
         }
     };
     let last = tokio::select! {
-        () = taken => Some(TAKEN),
+        last = taken => last,
         _ = terminated.recv() => None,
         () = tokio::time::sleep(limit) => Some(LEFT),
     };
@@ -102,7 +107,11 @@ pub fn hand_over() -> io::Result<()> {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
             match line.as_str() {
                 STOP => fs::write(STOPPED, "")?,
-                TAKE => return fs::write(IS_TAKEN, ""),
+                TAKE => return fs::write(IS_TAKEN, TAKE),
+                DECLINE => {
+                    fs::write(IS_TAKEN, DECLINE)?;
+                    std::process::exit(0)
+                }
                 _ => {}
             }
         }

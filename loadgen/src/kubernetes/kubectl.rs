@@ -22,26 +22,30 @@ const NO: &str = "exit status: 1";
 pub(super) type Right = (&'static str, &'static str, &'static str);
 
 /// Rights for following a run, and for removing it.
-pub(super) const FOLLOW: [Right; 7] = [
+pub(super) const FOLLOW: [Right; 9] = [
     ("create", "pods", "exec"),
     ("list", "pods", ""),
-    ("get", "pods", "log"),
     ("get", "jobs.batch", ""),
+    ("list", "jobs.batch", ""),
     ("delete", "jobs.batch", ""),
+    ("list", "services", ""),
     ("delete", "services", ""),
+    ("list", "secrets", ""),
     ("delete", "secrets", ""),
 ];
+
+/// Right for lines about the run.
+pub(super) const LOG: Right = ("get", "pods", "log");
+
+/// Right for the begin of workers.
+pub(super) const PATCH: Right = ("patch", "jobs.batch", "");
 
 /// Right for the live view.
 pub(super) const ATTACH: Right = ("create", "pods", "attach");
 
 /// Further rights for a new run.
-pub(super) const CREATE: [Right; 4] = [
-    ("create", "jobs.batch", ""),
-    ("patch", "jobs.batch", ""),
-    ("create", "secrets", ""),
-    ("create", "services", ""),
-];
+pub(super) const CREATE: [Right; 4] =
+    [("create", "jobs.batch", ""), PATCH, ("create", "secrets", ""), ("create", "services", "")];
 
 /// Further right for a new run with servers.
 pub(super) const CREATE_SERVERS: [Right; 1] = [("create", "deployments.apps", "")];

@@ -14,12 +14,16 @@ const RESTARTS: u64 = 2;
 pub(super) struct ServersNow {
     /// Number of pods that are ready.
     pub ready: usize,
+    /// Number of servers that the cluster knows.
+    pub deployments: usize,
     /// Number of pods that have a node.
     pub placed: usize,
     /// Number of pods that all servers should have.
     pub of: usize,
     /// Why the first one that is not ready is not, with its place, if the cluster says so.
     pub why: Option<String>,
+    /// Whether that reason is one of loadgen beside the server.
+    pub is_beside: bool,
     /// Name of that pod; `None` if its reason is that of its Deployment.
     pub troubled: Option<String>,
     /// How far the first one that is not ready without a reason is, with its place.
@@ -49,9 +53,14 @@ impl ServersNow {
         Self { of: 1, why: Some(error.to_string()), ..Self::default() }
     }
 
-    /// Returns whether all pods have a node.
-    pub fn are_placed(&self) -> bool {
-        self.placed >= self.of
+    /// Returns whether all pods of so many servers have a node.
+    pub fn are_placed(&self, servers: usize) -> bool {
+        self.deployments >= servers && self.placed >= self.of
+    }
+
+    /// Returns whether pods are not ready for a reason of the servers' own.
+    pub fn are_at_fault(&self) -> bool {
+        self.ready < self.of && !self.is_beside
     }
 
     /// Returns whether all pods are ready.
@@ -60,6 +69,7 @@ impl ServersNow {
     }
 
     fn add_deployment(&mut self, deployment: &Value) {
+        self.deployments += 1;
         let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
         self.of += usize::try_from(replicas).unwrap_or(usize::MAX);
         let conditions = deployment["status"]["conditions"].as_array();
@@ -89,6 +99,9 @@ impl ServersNow {
             let told = trouble(pod, &status_of(pod, container)["state"])?;
             Some(format!("loadgen beside the server: {told}"))
         };
+        // What a container beside it says before it ends may be about the data of a backend.
+        let is_of_server =
+            restarts > 0 || trouble(pod, state).is_some() || self::restarts(pod, OBSERVER) > 0;
         let trouble = match (restarts, self::restarts(pod, OBSERVER)) {
             (0, n) => trouble(pod, state).or_else(|| beside(AWAIT)).or_else(|| match n {
                 0 => beside(OBSERVER),
@@ -101,6 +114,7 @@ impl ServersNow {
                 if self.why.is_none() {
                     self.why = Some(format!("{place}: {trouble}"));
                     self.troubled = Some(name.to_owned());
+                    self.is_beside = !is_of_server;
                 }
                 self.is_hopeless |= [SERVER, OBSERVER, AWAIT].iter().any(|name| is_lost(pod, name));
             }
@@ -187,8 +201,18 @@ mod tests {
         let all = json!({"items": [deployment(2), pod("a", "True", &up), pod("b", "False", &up)]});
         let now = ServersNow::of(&all);
         let slow = Some("b on node-a: runs, but is not ready yet".to_owned());
-        assert_eq!(now, ServersNow { ready: 1, placed: 2, of: 2, slow, ..ServersNow::default() });
-        assert!(now.are_placed() && !now.are_ready());
+        assert_eq!(
+            now,
+            ServersNow {
+                ready: 1,
+                deployments: 1,
+                placed: 2,
+                of: 2,
+                slow,
+                ..ServersNow::default()
+            }
+        );
+        assert!(now.are_placed(1) && !now.are_placed(2) && !now.are_ready());
     }
 
     #[test]
@@ -225,6 +249,7 @@ mod tests {
         let now = of(&waiting);
         let why = "a on node-a: loadgen beside the server: ErrImageNeverPull: no image";
         assert_eq!((now.why.as_deref(), now.is_hopeless), (Some(why), true));
+        assert!(!now.are_at_fault(), "loadgen has another image than the server");
         let up = json!({"name": "server", "restartCount": 0, "state": {"running": {}}});
         let mut unfilled = pod("a", "False", &up);
         unfilled["status"]["containerStatuses"][0] = json!({
@@ -252,7 +277,7 @@ mod tests {
         }]);
         let now = ServersNow::of(&json!({"items": [refused]}));
         let why = "lg-shop-1: FailedCreate: pods \"x\" is forbidden: violates PodSecurity";
-        assert!(!now.are_placed());
+        assert!(!now.are_placed(1) && now.are_at_fault());
         assert_eq!((now.ready, now.of, now.why.as_deref()), (0, 1, Some(why)));
     }
 }

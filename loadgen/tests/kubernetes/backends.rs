@@ -128,7 +128,7 @@ fn fails(run: &Run, name: &str) -> String {
     let begun = Instant::now();
     let child = run.command("run", &[&words[..], &REQUESTS].concat()).spawn().unwrap();
     let finished = end(run, name, child);
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
     // It does not wait for the five minutes in which pods may start.
     assert!(begun.elapsed() < WITHIN * 2, "{:?}", begun.elapsed());
     said(&finished)

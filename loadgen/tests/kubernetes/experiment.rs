@@ -210,7 +210,7 @@ async fn a_group_that_the_cluster_does_not_start_ends_the_experiment() {
     std::fs::write(run.project.path("mine.toml"), text).unwrap();
     let words = ["--rounds=1", "--start-timeout=20s"];
     let finished = end(&run, ["refused-1", "refused-2"], begin(&run, &words));
-    assert_eq!(finished.code, Some(1), "{}", finished.stderr);
+    assert_eq!(finished.code, Some(4), "{}", finished.stderr);
     assert!(finished.stderr.contains("ImagePull"), "{}", finished.stderr);
     let whole = record(&run, "result/experiment.json");
     assert_eq!(measured(&whole, 0).len(), 2, "the first group is kept");

@@ -66,7 +66,7 @@ impl Manifests {
             ],
         });
         if self.has_servers() {
-            // All pods of the load together weigh less than one server: a node without servers comes first, and among
+            // Up to 99 workers and the manager together weigh no more than one server: a node without servers comes first, and among
             // these the one with the least load. The scheduler adds the weights of the pods of a node.
             let own = (100 / (self.workers + 1)).max(1);
             spec["affinity"] = apart_from(&[(SERVER_OF, &self.id, 100), (RUN, &self.id, own)]);
