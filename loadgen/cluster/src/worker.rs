@@ -93,7 +93,7 @@ impl Joined {
             // Set only once, here.
             let _ = worker.leaving.set(match why {
                 ClusterError::Signalled => "it left on a signal",
-                _ => "the program that had started it is gone",
+                _ => "its manager, or the program that had started it, is gone",
             });
         }
         // The load must end at once, even if no manager can receive a report.

@@ -50,6 +50,8 @@ pub struct WorkerResults {
     pub round_trip: Option<Duration>,
     /// Number of requests that ended in the hold, which is the time after the ramp-up.
     pub requests: u64,
+    /// Number of these requests that failed.
+    pub errors: u64,
     /// Number of snapshots that arrived.
     pub snapshots: u32,
     /// Numbers of the snapshots that are known to be missing.
@@ -118,6 +120,7 @@ impl WorkerResults {
     pub fn add(&mut self, other: &Self) {
         self.round_trip = self.round_trip.max(other.round_trip);
         self.requests += other.requests;
+        self.errors += other.errors;
         self.snapshots += other.snapshots;
         self.strain.merge(&other.strain);
     }

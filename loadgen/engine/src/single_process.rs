@@ -124,10 +124,18 @@ impl Ready {
         let finished = finished?;
         show(Seen::Complete, &mut series);
         let series = Series::from(series);
-        let requests = series.phase(Phase::Hold).iter().map(Counts::requests).sum();
+        let held = series.phase(Phase::Hold);
+        let requests = held.iter().map(Counts::requests).sum();
+        let errors = held.iter().map(Counts::failures).sum();
         let snapshots = finished.snapshots;
-        let own =
-            WorkerResults { users, requests, snapshots, finished, ..WorkerResults::default() };
+        let own = WorkerResults {
+            users,
+            requests,
+            errors,
+            snapshots,
+            finished,
+            ..WorkerResults::default()
+        };
         Ok(Results { series, workers: vec![own], changes, ..Results::default() })
     }
 }

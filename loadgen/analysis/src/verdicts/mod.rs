@@ -51,7 +51,8 @@ use self::system::system;
 use self::telemetry::telemetry;
 use self::workers::{slow_worker, worker_without_success};
 use crate::record::{
-    ExpectedContentRecord, ProofRecord, RunRecord, StoppedEarly, TargetRecord, Verdict, VerdictKind,
+    ExpectedContentRecord, ProofRecord, RoundRecord, RunRecord, StoppedEarly, TargetRecord,
+    Verdict, VerdictKind,
 };
 use loadgen_measure::ErrorKind;
 use loadgen_scenario::{Scenario, When};
@@ -285,12 +286,15 @@ const UNSENT: f64 = 0.001;
 /// kept.
 const LATE_US: u64 = 10_000;
 
+/// Least time, in seconds, by which a round ends early that was stopped.
+const STOPPED_S: f64 = 0.5;
+
 /// Returns a verdict if requests of the open model were not sent, or were sent late.
 fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     record.load.rate_per_s?;
     let (total, users) = (&target.total, record.load.users);
     // A round that was stopped sends no more, and is in the total only if no other round is.
-    let is_stopped = is_cut(record) && !target.rounds.iter().any(|round| round.whole);
+    let is_stopped = target.rounds.iter().all(|round| was_stopped(round, record));
     let unsent = if is_stopped { 0 } else { total.unsent };
     let planned = total.requests + total.cancelled + unsent;
     let share = unsent as f64 / planned.max(1) as f64;
@@ -318,9 +322,10 @@ fn rate_not_kept(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     Some(verdict(target, VerdictKind::RateNotKept, message, advice))
 }
 
-/// Returns whether the user, or the loss of a worker, ended the run early.
-fn is_cut(record: &RunRecord) -> bool {
-    record.interrupted || record.degraded.is_some()
+/// Returns whether a round ended before its time: the user, a threshold or the loss of a worker has stopped it.
+fn was_stopped(round: &RoundRecord, record: &RunRecord) -> bool {
+    let planned = record.load.duration_s;
+    !round.whole && planned.is_some_and(|planned| round.held_s < planned - STOPPED_S)
 }
 
 /// Factor by which an estimated latency must exceed the measured latency, and difference in µs, for
@@ -407,4 +412,25 @@ fn proof_failed(target: &TargetRecord, proof: &ProofRecord) -> Option<Verdict> {
         _ => "the server may have carried out requests that failed or were cut off",
     };
     Some(verdict(target, VerdictKind::ProofFailed, message, advice))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_that_was_stopped_had_no_time_for_its_rate() {
+        let mut record = RunRecord::default();
+        (record.load.rate_per_s, record.load.duration_s) = (Some(100.0), Some(6.0));
+        let of = |held_s: f64, whole: bool| {
+            let mut target = TargetRecord::default();
+            (target.total.requests, target.total.unsent) = (500, 1);
+            target.rounds = vec![RoundRecord { held_s, whole, ..RoundRecord::default() }];
+            target
+        };
+        assert_eq!(rate_not_kept(&of(3.0, false), &record), None);
+        // A worker was lost, and the others went on.
+        assert!(rate_not_kept(&of(6.0, false), &record).is_some());
+        assert!(rate_not_kept(&of(6.0, true), &record).is_some());
+    }
 }

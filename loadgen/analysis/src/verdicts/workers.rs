@@ -19,30 +19,34 @@ const THROTTLED_PERCENT: f64 = 1.0;
 /// Least mean number of successful requests of the other workers from which a worker without any is no chance.
 const SUCCESSES: u64 = 10;
 
-/// Returns a verdict that names the workers of which no request succeeded, while those of others did. A lost worker is
-/// told of elsewhere.
+/// Returns a verdict that names the workers on other hosts of which no request succeeded, while those of others did. A
+/// lost worker is told of elsewhere.
 pub(super) fn worker_without_success(target: &TargetRecord, record: &RunRecord) -> Option<Verdict> {
     let successes = |of: &WorkerRecord| of.requests.saturating_sub(of.errors.unwrap_or(0));
     let with_users = target.workers.iter().filter(|of| of.users > 0);
     let (without, with): (Vec<_>, Vec<_>) = with_users.partition(|of| successes(of) == 0);
     let all: u64 = with.iter().map(|of| successes(of)).sum();
     let each = all.checked_div(with.len() as u64)?;
-    if without.is_empty() || each < SUCCESSES || record.degraded.is_some() {
+    if each < SUCCESSES || record.degraded.is_some() {
         return None;
     }
-    let named = without.iter().map(|of| {
-        let host = of.host.iter().map(|host| format!(" on {host}"));
-        let place = format!("worker {}{}", of.worker, host.collect::<String>());
-        match of.requests {
-            0 => format!("{place} got no response"),
+    let named = without.iter().filter_map(|of| {
+        let place = format!("worker {} on {}", of.worker, of.host.as_ref()?);
+        Some(match of.requests {
+            0 => format!("no request of {place} ended"),
             _ => format!("all {} of {place} failed", counted(of.requests, "request")),
-        }
+        })
     });
-    let named = listed(&named.collect::<Vec<_>>(), "; ");
+    let named: Vec<String> = named.collect();
+    if named.is_empty() {
+        return None;
+    }
+    let named = listed(&named, "; ");
     let message =
         format!("{named}, but {} of each other worker succeeded", counted(each, "request"));
-    let advice = "try the server from that host: a name, a route or a firewall may keep it away; the figures are those \
-                  of less load than planned, or of failures that are not the server's";
+    let advice = "try the server from that host: a name, a route or a firewall may keep it away, unless the users of that \
+                  worker had longer requests than the others; the figures are those of less load than planned, or of \
+                  failures that may not be the server's";
     Some(verdict(target, VerdictKind::WorkerWithoutSuccess, message, advice))
 }
 
@@ -132,7 +136,7 @@ mod tests {
         let said = |target| Some(worker_without_success(&target, &run)?.message);
         assert_eq!(
             said(of(0, Some(0), 10)).unwrap(),
-            "worker 2 on load-2 got no response, but 10 requests of each other worker succeeded"
+            "no request of worker 2 on load-2 ended, but 10 requests of each other worker succeeded"
         );
         assert_eq!(
             said(of(70, Some(70), 10)).unwrap(),
@@ -142,6 +146,9 @@ mod tests {
         assert_eq!(said(of(70, None, 10)), None, "an earlier version");
         assert_eq!(said(of(0, Some(0), 9)), None, "it may be chance");
         assert_eq!(said(of(0, Some(0), 0)), None, "the server answers nobody");
+        let mut here = of(0, Some(0), 10);
+        here.workers[0].host = None;
+        assert_eq!(said(here), None, "on this machine");
     }
 
     #[test]

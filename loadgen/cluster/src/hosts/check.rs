@@ -120,6 +120,8 @@ async fn ask(host: &WorkerHost, program: &str) -> Result<CheckedHost, String> {
         Err(NoAnswer(why)) => {
             let _ = ssh.start_kill();
             let _ = ssh.wait().await;
+            // What was said last may still be on its way.
+            tokio::time::sleep(Duration::from_millis(50)).await;
             Err(last(&said).unwrap_or(why))
         }
     }

@@ -22,7 +22,7 @@ const ASK_LIMIT: Duration = Duration::from_secs(30);
 /// Time limit for a copy, over a slow network.
 const COPY_LIMIT: Duration = Duration::from_secs(600);
 
-/// Folder of the programs on a host, in the words of its shell. It and its parent must be the user's own.
+/// Folder of the programs on a host, in the words of its shell. Only the user may change it and its parent.
 pub(super) const FOLDER: &str = r#""${XDG_CACHE_HOME:-$HOME/.cache}/loadgen/programs""#;
 
 /// This program, as it is copied.
@@ -115,7 +115,8 @@ impl Program {
         let script = format!(
             "d={FOLDER}; p=\"$d/{name}\"; echo; echo \"machine: $(uname -s) $(uname -m)\"; \
              for o in \"${{d%/*}}\" \"$d\" \"$p\"; do \
-             [ -O \"$o\" ] || [ ! -e \"$o\" ] || {{ echo \"foreign: $o\"; exit 0; }}; done; \
+             [ ! -e \"$o\" ] || [ -n \"$(find \"$o\" -prune -user \"$(id -u)\" ! -type l ! -perm -002)\" ] || \
+             {{ echo \"foreign: $o\"; exit 0; }}; done; \
              [ -f \"$p\" ] && [ $(wc -c < \"$p\") = {length} ] || exit 0; touch \"$p\"; set -f; \
              if said=$(\"$p\" --version 2>&1); then echo \"program: $said\"; else echo broken: $said; fi"
         );
@@ -143,7 +144,7 @@ impl Program {
         }
         if let Some(folder) = value("foreign: ") {
             return Err(format!(
-                "{} belongs to another user, who could replace the program. Set XDG_CACHE_HOME to a folder of your own \
+                "another user could replace the program: {} is not the user's own, is a link, or all may write to it. Set XDG_CACHE_HOME to a folder of your own \
                  for its ssh sessions: SetEnv in its sshd_config",
                 in_one_line(folder)
             )

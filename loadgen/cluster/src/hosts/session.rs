@@ -19,7 +19,7 @@ use crate::join::Join;
 /// Time limit for a host to forward a port.
 const FORWARD_LIMIT: Duration = Duration::from_secs(30);
 
-/// What a host refuses, and who may have forbidden it.
+/// Reason of a host that forwards no port, with who may have forbidden it.
 const NO_FORWARDING: &str = "it does not forward ports, which its sshd must allow (AllowTcpForwarding, PermitListen and \
     DisableForwarding of its sshd_config), and the key, too (authorized_keys without no-port-forwarding and restrict)";
 

@@ -138,9 +138,9 @@ const NO_SSH: &str = "failed to execute ssh";
 
 /// Returns the last lines of an output of errors, or else the status.
 pub(super) fn said(stderr: &str, status: &str) -> String {
-    if stderr.contains(OTHER_KEY) {
-        return "its key is not the one that ssh knows: another machine may answer. Find out why the key has changed \
-                before you replace it (ssh-keygen -R)"
+    if stderr.contains(OTHER_KEY) && stderr.contains("Host key verification failed") {
+        return "a key is not the one that ssh knows, its own or that of a jump host: another machine may answer. Find \
+                out why it has changed before you replace it (ssh-keygen -R)"
             .to_owned();
     }
     if stderr.contains(NO_SSH) {
@@ -152,4 +152,26 @@ pub(super) fn said(stderr: &str, status: &str) -> String {
     let last = lines[lines.len().saturating_sub(LINES)..].iter().map(|line| in_one_line(line));
     let last: Vec<_> = last.collect();
     if last.is_empty() { status.to_owned() } else { last.join("; ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ssh_says_is_told_in_few_words() {
+        let said = |text: &str| said(text, "exit status: 255");
+        let banner = "@@@@\n@ WARNING: REMOTE HOST IDENTIFICATION HAS CHANGED! @\n@@@@\nremove with: ssh-keygen -R\n";
+        assert!(
+            said(&format!("{banner}Host key verification failed.\n")).starts_with("a key is not")
+        );
+        assert!(
+            said(&format!("{banner}a\nb\nPermission denied\n")).ends_with("; Permission denied")
+        );
+        let learned = "Warning: Permanently added 'one' (ED25519) to the list of known hosts.\r\n";
+        assert_eq!(said(learned), "exit status: 255");
+        assert_eq!(said(&format!("{learned}not available\n")), "not available");
+        let absent = "setsid: failed to execute ssh: No such file or directory\n";
+        assert_eq!(said(absent), "there is no program ssh on this host");
+    }
 }

@@ -67,7 +67,8 @@ async fn a_cache_that_another_user_may_change_is_told() {
     let mounts = "mkdir -p $home/cache/loadgen; chmod 777 $home/cache/loadgen";
     let Some(hosts) = Hosts::of(&Setup { mounts, ..Setup::HERE }) else { return };
     let folder = hosts.path("home/cache/loadgen").display().to_string();
-    assert_unusable(&hosts, &[&folder, "belongs to another user", "XDG_CACHE_HOME"]).await;
+    assert_unusable(&hosts, &[&folder, "another user could replace the program", "XDG_CACHE_HOME"])
+        .await;
 }
 
 /// Returns the text without what the width of a terminal changes: spaces, ends of lines and the frame of an error.

@@ -451,10 +451,11 @@ pub enum VerdictKind {
     /// No request of a worker succeeded, but those of others did.
     ///
     /// The server answered other workers, and none of a worker's requests was answered as the scenario expects: from the
-    /// worker's host, the server may not be reachable, or it refuses that host. The figures are those of less load than
-    /// planned, or have failures that are not the server's.
+    /// worker's host, the server may not be reachable, or it refuses that host. Or the users of that worker had longer
+    /// requests than the others. The figures are those of less load than planned, or have failures that may not be the
+    /// server's.
     ///
-    /// - **Evidence:** Of a worker with users, no request succeeded over all rounds (`requests` and `errors` of `workers`), and
+    /// - **Evidence:** Of a worker on another host with users, no request succeeded over all rounds (`requests` and `errors` of `workers`), and
     ///   of the other workers, at least ten did on average. No worker was lost.
     /// - **Remedy:** Try the server from that host, such as with `curl`: a name, a route or a firewall may keep it away.
     WorkerWithoutSuccess,
