@@ -382,11 +382,22 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_pod_that_was_added_makes_another_server() {
+        let pods = observed().unwrap().all_ready(Duration::from_secs(20)).await.unwrap();
+        let window = pods.connect().await.unwrap();
+        assert_eq!(window.of.are_alone().await, Ok(()));
+        let none = Pods { all: Vec::new(), ..pods };
+        let why = none.connect().await.unwrap_err();
+        assert!(why.starts_with("it has 1 pod now that it had not"), "{why}");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_window_whose_pod_is_gone_names_the_pod() {
         let pods = observed().unwrap().all_ready(Duration::from_secs(20)).await.unwrap();
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let pods =
-            Pods { all: vec![(listener.local_addr().unwrap(), pods.all[0].1.clone())], ..pods };
+        let address = listener.local_addr().unwrap();
+        let observers = Observers { address: address.to_string(), ..pods.observers };
+        let pods = Pods { observers, all: vec![(address, pods.all[0].1.clone())] };
         let mut window = pods.connect().await.unwrap();
         drop(listener.accept().await.unwrap());
         let why = window.tell("target", None).await.unwrap_err();
