@@ -95,19 +95,19 @@ pub(in crate::report) fn claims(record: &ExperimentRecord, width: f64) -> Option
 fn note(rows: &[ClaimRow<'_>]) -> String {
     let mut figures = rows.iter().flat_map(|row| &row.figures);
     let of_one = match figures.any(|one| !one.unit.is_empty() && one.divisor().is_some()) {
-        true => ", or, where there is only a, by the bound that its claim names",
+        true => ", or a single figure by the bound of its claim",
         false => "",
     };
     format!(
-        "a ÷ b: the figure of a is divided by that of b{of_one}. ✓ the whole interval lies in the range of the claim, \
-         ✗ outside of it, ? partly in it."
+        "Each mark is a ratio: one figure divided by another{of_one}. ✓ the whole interval lies in the \
+         range of the claim, ✗ outside of it, ? partly in it, or no interval is known."
     )
 }
 
-/// Says on which side of 1 the figure of a is lower, and on which it is higher, if the picture has room for it.
+/// Says on which side of 1 figures are lower, and on which they are higher, if the picture has room for it.
 fn directions(axis: &Axis, y: f64, width: f64) -> Markup {
     let (one, gap) = (axis.x(1.0), 8.0);
-    let [lower, higher] = ["← a is lower", "a is higher →"];
+    let [lower, higher] = ["← lower", "higher →"];
     html! {
         @if one - gap - wide(lower, 12.0) >= 0.0 {
             text.soft.small x=(at(one - gap)) y=(at(y)) text-anchor="end" { (lower) }
@@ -158,7 +158,12 @@ fn claim(row: &ClaimRow<'_>, layout: &Layout, axis: &Axis, top: f64) -> (Markup,
         }
     };
     let tall = says.len() as f64 * LINE;
-    let whole = html! { title { (clean(&row.claim.says)) ": " (row.shown.word()) } };
+    let more = row.claim.why.iter().chain(row.figures.iter().map(|one| &one.name));
+    let whole = html! {
+        title {
+            (clean(&row.claim.says)) ": " (row.shown.word()) @for one in more { "; " (clean(one)) }
+        }
+    };
     if let (true, Some(x)) = (is_one, layout.figures) {
         let figure = row.figures.first();
         let height = tall + 2.0 * GAP;

@@ -9,15 +9,20 @@ pub(crate) fn brief(value: f64) -> String {
 }
 
 /// Formats a figure with its 95 % confidence interval and its unit: `0.41 (0.40–0.42)`, `40 % (38–42)`. The
-/// last digit is the first that the interval leaves uncertain.
+/// last digit is the first that the interval leaves uncertain, but at least the second: `1.8 (1.1–3.6)`.
 pub(crate) fn with_interval(figure: f64, confidence_95: Option<[f64; 2]>, unit: &str) -> String {
     let gap = if unit.is_empty() || unit == "/s" { "" } else { " " };
     let Some([low, high]) = confidence_95 else {
         return format!("{}{gap}{unit}", brief(figure));
     };
+    let of_digits = |digits: i32| digits - 1 - magnitude(figure);
     // An interval without a width leaves nothing uncertain, and four digits are enough for everybody.
-    let uncertain = if high > low { -magnitude((high - low) / 2.0) } else { 2 - magnitude(figure) };
-    let decimals = uncertain.min(3 - magnitude(figure)).clamp(0, 4);
+    let decimals = match high > low {
+        true => (-magnitude((high - low) / 2.0)).max(of_digits(2)).min(of_digits(4)),
+        false if figure == 0.0 => 0,
+        false => of_digits(3),
+    };
+    let decimals = decimals.clamp(0, 4);
     let [figure, low, high] = [figure, low, high].map(|value| with_decimals(value, decimals));
     format!("{figure}{gap}{unit} ({low}–{high})")
 }
@@ -55,7 +60,8 @@ mod tests {
             (40.12, None, "%", "40.1 %"),
             (57_692.0, None, "/s", "57,692/s"),
             (2.2, Some([2.199_999_999, 2.2]), "", "2.200 (2.200–2.200)"),
-            (0.0, Some([0.0, 0.0]), "%", "0.00 % (0.00–0.00)"),
+            (0.0, Some([0.0, 0.0]), "%", "0 % (0–0)"),
+            (1.84, Some([1.12, 3.6]), "", "1.8 (1.1–3.6)"),
         ] {
             assert_eq!(with_interval(figure, interval, unit), text);
         }
