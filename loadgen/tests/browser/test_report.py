@@ -52,6 +52,9 @@ def test_a_chart_shows_the_values_under_the_mouse(opened: Opened, run: Run) -> N
 def test_a_chart_can_be_read_with_the_keyboard(opened: Opened) -> None:
     figure = opened.page.locator("figure").filter(has_text="Latency by percentile").first
     plot, readout = figure.locator(".plot"), figure.locator(".readout")
+    # A chart is drawn when it comes into view, and a key before that has no effect.
+    figure.scroll_into_view_if_needed()
+    expect(figure.locator(".u-over")).to_be_visible()
     plot.focus()
     plot.press("ArrowRight")
     expect(readout).to_contain_text("0 %")
