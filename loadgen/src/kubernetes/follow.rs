@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -14,16 +13,15 @@ use super::hand_over::{LEFT, TAKEN};
 use super::kubectl::{
     ATTACH, CREATE, CREATE_SERVERS, FOLLOW, FOLLOW_SERVERS, Kubectl, LOG, PATCH, Right,
 };
-use super::lifetime::{UnderWay, begin_workers, create, remove};
+use super::lifetime::{UnderWay, create, remove};
 use super::manifests::Manifests;
-use super::pods::{Pod, quoted};
+use super::pods::Pod;
 use super::server_pods::ServersNow;
 use super::troubles::Troubles;
 use super::view::View;
-use crate::text::{counted, say};
+use crate::text::say;
 
-/// Time between two questions for the pods: until they run, and later.
-const POLL: Duration = Duration::from_millis(500);
+/// Time between two questions for pods that run.
 const LATER: Duration = Duration::from_secs(3);
 
 /// Time without a connection to the manager after which loadgen gives up. The manager waits longer, so that another
@@ -173,22 +171,6 @@ impl Follower<'_> {
         }
     }
 
-    /// Waits until the manager has begun. Servers choose their nodes before the workers do, so that they keep apart.
-    async fn until_begun(&self, begun: Instant) -> Result<Vec<Pod>, KubernetesError> {
-        if self.run.is_held {
-            let count = self.run.server_count;
-            self.until(begun, true, |_, servers| servers.are_placed(count)).await?;
-            while let Err(error) = begin_workers(self.kubectl, self.run).await {
-                // A connection that breaks may come back.
-                if begun.elapsed() > self.start_limit {
-                    return Err(error);
-                }
-                sleep(POLL).await;
-            }
-        }
-        self.until(begun, true, |pods, _| pods.iter().any(Pod::is_begun_manager)).await
-    }
-
     /// Shows the run until its end, and fetches its result. `begun` is when the pods began to start; `None` if all may have
     /// run already.
     async fn attend(
@@ -225,71 +207,6 @@ impl Follower<'_> {
         sleep(STOP_LIMIT).await;
     }
 
-    /// Waits until the pods and the servers are as `is_ready` wants them; says what they wait for, if `is_loud`.
-    async fn until(
-        &self,
-        begun: Instant,
-        is_loud: bool,
-        is_ready: impl Fn(&[Pod], &ServersNow) -> bool,
-    ) -> Result<Vec<Pod>, KubernetesError> {
-        let of = self.run.workers as usize + 1;
-        let mut told = String::new();
-        loop {
-            let asked = self.pods().await;
-            let told_servers = self.servers().await;
-            let are_known = told_servers.is_ok();
-            let servers = told_servers.unwrap_or_else(ServersNow::unknown);
-            let pods = asked.as_deref().unwrap_or_default();
-            if asked.is_ok() && is_ready(pods, &servers) {
-                return asked;
-            }
-            let running = pods.iter().filter(|pod| pod.is_running).count() + servers.ready;
-            let of = of + servers.of;
-            let troubled = pods.iter().find_map(|pod| Some((pod, pod.trouble.as_ref()?)));
-            let why = match &asked {
-                Ok(_) => troubled
-                    .map(|(pod, why)| format!("{}: {why}", pod.place()))
-                    .or_else(|| servers.why.clone())
-                    .or_else(|| servers.slow.clone()),
-                // A connection that breaks may come back.
-                Err(error) => Some(error.to_string()),
-            };
-            // A worker that has ended before it had anything to do does not come back.
-            let has_failed = |pod: &Pod| pod.exit_code.is_some() && pod.trouble.is_some();
-            let is_hopeless =
-                servers.is_hopeless || pods.iter().any(|pod| pod.is_hopeless || has_failed(pod));
-            if begun.elapsed() > self.start_limit || is_hopeless {
-                let of_servers =
-                    asked.is_ok() && troubled.is_none() && are_known && servers.are_at_fault();
-                if let Some(why) = why.clone().filter(|_| of_servers) {
-                    let (ready, of) = (servers.ready, servers.of);
-                    let limit = Duration::from_secs(begun.elapsed().as_secs());
-                    let probe = self.failed_probe(servers.troubled.as_deref()).await;
-                    let why = [why].into_iter().chain(probe).collect::<Vec<_>>().join("; ");
-                    return Err(KubernetesError::ServersNotStarted { ready, of, limit, why });
-                }
-                let why = match why {
-                    Some(why) => why,
-                    None => {
-                        let said = self.warning(&self.run.name, "").await;
-                        said.unwrap_or_else(|| "the cluster does not say why".to_owned())
-                    }
-                };
-                let limit = Duration::from_secs(begun.elapsed().as_secs());
-                return Err(KubernetesError::NotStarted { running, of, limit, why });
-            }
-            let mut now = format!("{running} of {} run", counted(of as u64, "pod"));
-            if let Some(why) = why {
-                now += &format!("; {why}");
-            }
-            if is_loud && now != told {
-                say(&now);
-                told = now;
-            }
-            sleep(POLL).await;
-        }
-    }
-
     /// Keeps what happened to the pods of servers.
     async fn note_servers(&self, troubles: &Troubles) {
         for (place, trouble) in self.servers().await.unwrap_or_default().troubles {
@@ -316,43 +233,14 @@ impl Follower<'_> {
         }
     }
 
-    /// Waits until all pods run.
-    async fn until_all(&self, begun: Instant) -> Result<Vec<Pod>, KubernetesError> {
-        let all = self.run.workers as usize + 1;
-        let are_all = |pods: &[Pod], servers: &ServersNow| {
-            let has_run =
-                |pod: &&Pod| pod.is_running || (pod.exit_code.is_some() && pod.trouble.is_none());
-            pods.iter().filter(has_run).count() == all && servers.are_ready()
-        };
-        // Lines would disturb the terminal, which is the manager's.
-        self.until(begun, self.view != View::Live, are_all).await
-    }
-
-    async fn pods(&self) -> Result<Vec<Pod>, KubernetesError> {
+    pub(super) async fn pods(&self) -> Result<Vec<Pod>, KubernetesError> {
         Ok(Pod::all(&self.kubectl.json(&["get", "pods", &self.run.selector], "").await?))
     }
 
-    async fn servers(&self) -> Result<ServersNow, KubernetesError> {
+    pub(super) async fn servers(&self) -> Result<ServersNow, KubernetesError> {
         let Some(selector) = &self.run.servers else { return Ok(ServersNow::default()) };
         let words = ["get", "deployments.apps,pods", selector];
         Ok(ServersNow::of(&self.kubectl.json(&words, "").await?))
-    }
-
-    /// Returns why a pod of a server was not ready, if the cluster says so.
-    async fn failed_probe(&self, pod: Option<&str>) -> Option<String> {
-        self.warning(pod?, ",reason=Unhealthy").await
-    }
-
-    /// Returns the last warning of the cluster about the object of this name, if there is one that fits `more`.
-    async fn warning(&self, name: &str, more: &str) -> Option<String> {
-        let selector = format!("--field-selector=involvedObject.name={name}{more}");
-        let events = self.kubectl.json(&["get", "events", &selector], "").await.unwrap_or_default();
-        let last = events["items"].as_array().and_then(|all| {
-            let warnings = all.iter().filter(|event| event["type"] == "Warning");
-            warnings.max_by_key(|event| event["metadata"]["creationTimestamp"].as_str()).cloned()
-        });
-        let message = last.as_ref().and_then(|event: &Value| event["message"].as_str());
-        message.map(quoted)
     }
 
     /// Waits for the end of the run, and fetches its result. A broken connection is made again.

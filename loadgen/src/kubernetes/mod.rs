@@ -8,7 +8,8 @@
 //! - `hand_over`: hands the result over in the manager's pod. `fetch`: fetches it, and stops the run, through
 //!   `kubectl exec`.
 //! - `cluster_run`: what the Job of a run tells of it. `lifetime`: creates all that belongs to a run, and removes it.
-//! - `follow`: follows a run, new or found, fetches its result, and has all removed. `view`: shows it.
+//! - `follow`: follows a run, new or found, fetches its result, and has all removed. `start`: waits for its pods to
+//!   start. `view`: shows it.
 
 mod cluster_run;
 mod error;
@@ -21,6 +22,7 @@ mod manifests;
 mod nodes;
 mod pods;
 mod server_pods;
+mod start;
 mod troubles;
 mod view;
 

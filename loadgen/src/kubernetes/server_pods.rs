@@ -22,8 +22,8 @@ pub(super) struct ServersNow {
     pub of: usize,
     /// Why the first one that is not ready is not, with its place, if the cluster says so.
     pub why: Option<String>,
-    /// Whether that reason is one of loadgen beside the server.
-    pub is_beside: bool,
+    /// Whether that reason is none of the servers': it is of loadgen beside one, or of the connection to the cluster.
+    pub is_excused: bool,
     /// Name of that pod; `None` if its reason is that of its Deployment.
     pub troubled: Option<String>,
     /// How far the first one that is not ready without a reason is, with its place.
@@ -50,7 +50,7 @@ impl ServersNow {
 
     /// Returns servers that the cluster does not tell of, for this reason.
     pub fn unknown(error: KubernetesError) -> Self {
-        Self { of: 1, why: Some(error.to_string()), ..Self::default() }
+        Self { of: 1, why: Some(error.to_string()), is_excused: true, ..Self::default() }
     }
 
     /// Returns whether all pods of so many servers have a node.
@@ -60,7 +60,7 @@ impl ServersNow {
 
     /// Returns whether pods are not ready for a reason of the servers' own.
     pub fn are_at_fault(&self) -> bool {
-        self.ready < self.of && !self.is_beside
+        self.ready < self.of && !self.is_excused
     }
 
     /// Returns whether all pods are ready.
@@ -114,7 +114,7 @@ impl ServersNow {
                 if self.why.is_none() {
                     self.why = Some(format!("{place}: {trouble}"));
                     self.troubled = Some(name.to_owned());
-                    self.is_beside = !is_of_server;
+                    self.is_excused = !is_of_server;
                 }
                 self.is_hopeless |= [SERVER, OBSERVER, AWAIT].iter().any(|name| is_lost(pod, name));
             }

@@ -1,6 +1,7 @@
 //! Checks whether the latencies of the load are those of another client at the same time, the probe.
 
-use super::{rate_not_kept, verdict};
+use super::rate::rate_not_kept;
+use super::verdict;
 use crate::probe::{over_rounds, us};
 use crate::record::{
     LoadRecord, Percentile, ProbeRatio, RoundRecord, RunRecord, TargetRecord, Verdict, VerdictKind,

@@ -8,7 +8,7 @@ use tokio::process::ChildStdin;
 use tokio::time::timeout;
 
 use super::program::{FOLDER, Program};
-use super::session::{Unforwarded, forwarded, last};
+use super::session::{Unforwarded, forwarded, last_words};
 use super::{LOOPBACK, Starting, WorkerHost, each, provide, ssh};
 use crate::error::ClusterError;
 use crate::host_fault::HostFault;
@@ -120,9 +120,7 @@ async fn ask(host: &WorkerHost, program: &str) -> Result<CheckedHost, String> {
         Err(NoAnswer(why)) => {
             let _ = ssh.start_kill();
             let _ = ssh.wait().await;
-            // What was said last may still be on its way.
-            tokio::time::sleep(Duration::from_millis(50)).await;
-            Err(last(&said).unwrap_or(why))
+            Err(last_words(&said).await.unwrap_or(why))
         }
     }
 }

@@ -144,8 +144,8 @@ impl Program {
         }
         if let Some(folder) = value("foreign: ") {
             return Err(format!(
-                "another user could replace the program: {} is not the user's own, is a link, or all may write to it. Set XDG_CACHE_HOME to a folder of your own \
-                 for its ssh sessions: SetEnv in its sshd_config",
+                "another user could replace the program: {} is not the user's own, is a link, or all may write to it. \
+                 Set XDG_CACHE_HOME to a folder of your own for its ssh sessions: SetEnv in its sshd_config",
                 in_one_line(folder)
             )
             .into());

@@ -94,9 +94,7 @@ impl Session {
     /// Returns why the session has ended; `None` while it goes on.
     pub(crate) async fn ended(&mut self) -> Option<String> {
         let status = self.ssh.try_wait().ok().flatten()?;
-        // What was said last may still be on its way.
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        Some(self.said().unwrap_or_else(|| format!("ssh ended ({status})")))
+        Some(last_words(&self.said).await.unwrap_or_else(|| format!("ssh ended ({status})")))
     }
 
     /// Returns what the host, or ssh, said last; `None` if neither said anything.
@@ -120,8 +118,15 @@ impl Session {
 /// Last lines that a host, or ssh, has said.
 pub(super) type Said = Arc<Mutex<VecDeque<String>>>;
 
+/// Returns the last of these lines after the end of their program; `None` if there are none.
+pub(super) async fn last_words(said: &Said) -> Option<String> {
+    // They may still be on their way.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    last(said)
+}
+
 /// Returns the last of these lines; `None` if there are none.
-pub(super) fn last(said: &Said) -> Option<String> {
+fn last(said: &Said) -> Option<String> {
     let said = said.lock().unwrap_or_else(PoisonError::into_inner);
     let lines: Vec<&str> = said.iter().map(String::as_str).collect();
     Some(ssh::said(&lines.join("\n"), "")).filter(|said| !said.is_empty())

@@ -40,12 +40,16 @@ struct Endpoint {
 }
 
 impl Addresses {
-    /// Creates the addresses of a URL's host for so many users, without a lookup; `None` if the URL has no host.
-    pub(super) fn of(url: &Url, users: u32) -> Option<Self> {
+    /// Creates the addresses of a URL's host, without a lookup; `None` if the URL has no host.
+    pub(super) fn of(url: &Url) -> Option<Self> {
         let (host, port) = (url.host_str()?, url.port_or_known_default()?);
         let host = host.trim_matches(['[', ']']).to_owned();
-        let ports = LocalPorts::of_users(users).map(Arc::new);
-        Some(Self { host, port, places: OnceCell::new(), ports })
+        Some(Self { host, port, places: OnceCell::new(), ports: None })
+    }
+
+    /// Returns the same addresses, to which so many users connect.
+    pub(super) fn for_users(self, users: u32) -> Self {
+        Self { ports: LocalPorts::of_users(users).map(Arc::new), ..self }
     }
 
     /// The name to look up, without the brackets of an IPv6 address.
@@ -211,7 +215,7 @@ mod tests {
     #[test]
     fn thousands_of_users_choose_their_local_ports() {
         let url = Url::parse("http://127.0.0.1:1/").unwrap();
-        let choose = |users| Addresses::of(&url, users).unwrap().ports.is_some();
+        let choose = |users| Addresses::of(&url).unwrap().for_users(users).ports.is_some();
         assert!(!choose(1));
         assert_eq!(choose(60_000), LocalPorts::of_users(60_000).is_some());
     }

@@ -56,8 +56,8 @@ impl Dialer {
             (Some(path), None) => End::Socket(UnixSocket::new(path.clone())),
             (None, _) => {
                 let reached = proxy.as_ref().map_or(url, Proxy::url);
-                let users = plan.scenario.load.users;
-                End::Addresses(Addresses::of(reached, users).ok_or(format!("{reached}: no host"))?)
+                let addresses = Addresses::of(reached).ok_or(format!("{reached}: no host"))?;
+                End::Addresses(addresses.for_users(plan.scenario.load.users))
             }
         };
         let options = &plan.scenario.http.tls;

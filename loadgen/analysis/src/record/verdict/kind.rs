@@ -551,7 +551,8 @@ pub enum VerdictKind {
     /// the delay of the requests.
     ///
     /// - **Evidence:** In the open model: at least 0.1 % of the planned requests were not sent, or the 99th
-    ///   percentile of `delay_us`, the delay from the planned to the actual send, is at least 10 ms.
+    ///   percentile of `delay_us`, the delay from the planned to the actual send, is at least 10 ms. Requests that were not
+    ///   sent do not count if all rounds were stopped before their time.
     /// - **Remedy:** If other verdicts show that the generator was too busy, give the generator more cores
     ///   or hosts. If all users still waited for a response, use more users or a lower rate.
     #[strum(props(group = "Load and time"))]

@@ -50,8 +50,7 @@ impl Reqwest {
                 .to_owned());
         }
         let has_lookup = http.proxy.is_none() && socket.is_none();
-        let addresses =
-            Addresses::of(&url, plan.scenario.load.users).filter(|_| has_lookup).map(Arc::new);
+        let addresses = Addresses::of(&url).filter(|_| has_lookup).map(Arc::new);
         let clients = Clients::new(http, &url, addresses.clone(), socket)?;
         // Reports an invalid proxy before anything is sent.
         clients.client(0, Opened::default(), Hops::default()).map_err(|e| root(&e))?;
